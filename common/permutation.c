@@ -1,0 +1,51 @@
+#include "common/permutation.h"
+
+#include "common/rng.h"
+
+enum { ROUNDS = 6 };
+
+permutation permutation_make(int64_t n, uint64_t seed, uint32_t purpose, uint32_t epoch)
+{
+    permutation p = {.n = n, .seed = seed, .purpose = purpose, .epoch = epoch};
+    while ((uint64_t)1 << 2 * p.half_bits < (uint64_t)n)
+        p.half_bits++;
+    return p;
+}
+
+static uint64_t mix(const permutation *p, uint64_t half, uint32_t round)
+{
+    uint32_t word[4];
+    rng_philox(p->seed, (uint32_t[4]){(uint32_t)half, round, p->purpose, p->epoch}, word);
+    return word[0] & (((uint64_t)1 << p->half_bits) - 1);
+}
+
+/* Both directions walk the cycle until they are back below n: the domain 4^k holds fewer than 4n values, so that takes four steps on average at most. */
+int64_t permutation_at(const permutation *p, int64_t position)
+{
+    uint64_t mask = ((uint64_t)1 << p->half_bits) - 1, x = (uint64_t)position;
+    do {
+        uint64_t left = x >> p->half_bits, right = x & mask;
+        for (uint32_t round = 0; round < ROUNDS; round++) {
+            uint64_t next = left ^ mix(p, right, round);
+            left = right;
+            right = next;
+        }
+        x = left << p->half_bits | right;
+    } while (x >= (uint64_t)p->n);
+    return (int64_t)x;
+}
+
+int64_t permutation_find(const permutation *p, int64_t value)
+{
+    uint64_t mask = ((uint64_t)1 << p->half_bits) - 1, x = (uint64_t)value;
+    do {
+        uint64_t left = x >> p->half_bits, right = x & mask;
+        for (uint32_t round = ROUNDS; round-- > 0;) {
+            uint64_t previous = right ^ mix(p, left, round);
+            right = left;
+            left = previous;
+        }
+        x = left << p->half_bits | right;
+    } while (x >= (uint64_t)p->n);
+    return (int64_t)x;
+}
