@@ -1,0 +1,20 @@
+# One door for every foreign library: the imported target that the folders link against.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(jansson REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(crypto REQUIRED IMPORTED_TARGET libcrypto)
+
+set(HDF5_PREFER_PARALLEL OFF)
+find_package(HDF5 REQUIRED COMPONENTS C)
+add_library(fretsaw_hdf5 INTERFACE)
+target_include_directories(fretsaw_hdf5 SYSTEM INTERFACE ${HDF5_C_INCLUDE_DIRS})
+target_link_libraries(fretsaw_hdf5 INTERFACE ${HDF5_C_LIBRARIES})
+
+if(FRETSAW_MPI)
+  find_package(MPI REQUIRED COMPONENTS C)
+endif()
+if(FRETSAW_TESTS)
+  pkg_check_modules(check REQUIRED IMPORTED_TARGET check)
+endif()

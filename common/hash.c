@@ -1,0 +1,89 @@
+#include "common/hash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+struct hash_sha256 {
+    EVP_MD_CTX *context;
+};
+
+status hash_sha256_begin(hash_sha256 **out)
+{
+    hash_sha256 *h;
+    TRY(memory_new(&h, sizeof *h, "a SHA-256"));
+    h->context = EVP_MD_CTX_new();
+    if (!h->context || EVP_DigestInit_ex(h->context, EVP_sha256(), NULL) != 1) {
+        EVP_MD_CTX_free(h->context);
+        free(h);
+        return fail(STATUS_RESOURCE, "libcrypto offers no SHA-256; check the installation of OpenSSL");
+    }
+    *out = h;
+    return STATUS_OK;
+}
+
+void hash_sha256_add(hash_sha256 *h, const void *p, size_t n)
+{
+    EVP_DigestUpdate(h->context, p, n);
+}
+
+void hash_sha256_end(hash_sha256 *h, char hex[HASH_HEX])
+{
+    if (!h)
+        return;
+    unsigned char digest[32];
+    EVP_DigestFinal_ex(h->context, digest, NULL);
+    EVP_MD_CTX_free(h->context);
+    free(h);
+    for (int i = 0; hex && i < 32; i++) {
+        hex[2 * i] = "0123456789abcdef"[digest[i] >> 4];
+        hex[2 * i + 1] = "0123456789abcdef"[digest[i] & 15];
+    }
+    if (hex)
+        hex[64] = 0;
+}
+
+status hash_sha256_buffer(const void *p, size_t n, char hex[HASH_HEX])
+{
+    hash_sha256 *h;
+    TRY(hash_sha256_begin(&h));
+    hash_sha256_add(h, p, n);
+    hash_sha256_end(h, hex);
+    return STATUS_OK;
+}
+
+status hash_sha256_file(const char *path, char hex[HASH_HEX])
+{
+    enum { BLOCK = 1 << 20 };
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail_errno(errno == ENOENT ? STATUS_INPUT : STATUS_IO, errno, "%s", path);
+    status st = STATUS_OK;
+    hash_sha256 *h = NULL;
+    unsigned char *block = NULL;
+    TRY_DONE(memory_new(&block, BLOCK, "reading a file"));
+    TRY_DONE(hash_sha256_begin(&h));
+    for (;;) {
+        ssize_t n = read(fd, block, BLOCK);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            TRY_DONE(fail_errno(STATUS_IO, errno, "reading %s", path));
+        if (n <= 0)
+            break;
+        hash_sha256_add(h, block, (size_t)n);
+    }
+done:
+    hash_sha256_end(h, st == STATUS_OK ? hex : NULL);
+    free(block);
+    close(fd);
+    return st;
+}
+
+uint64_t hash_xxh3(const void *p, size_t n)
+{
+    return XXH3_64bits(p, n);
+}

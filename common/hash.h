@@ -1,0 +1,37 @@
+/* The three hashes of the project: SHA-256 (identity of files and data sets), XXH3-64 (rows), mix64 (state of tensors).
+ *
+ *     hash_sha256 *h; hash_sha256_begin(&h); hash_sha256_add(h, p, n); char hex[HASH_HEX]; hash_sha256_end(h, hex);
+ *     uint64_t row = hash_xxh3(bytes, n);
+ *     sum += hash_mix64(index, bits);
+ */
+#ifndef FRETSAW_COMMON_HASH_H
+#define FRETSAW_COMMON_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/status.h"
+
+enum { HASH_HEX = 65 }; /* 64 hex digits and NUL */
+
+typedef struct hash_sha256 hash_sha256;
+status hash_sha256_begin(hash_sha256 **out);
+void hash_sha256_add(hash_sha256 *h, const void *p, size_t n);
+/* Writes the digest as lower-case hex and frees `h`. hex may be NULL: frees only. */
+void hash_sha256_end(hash_sha256 *h, char hex[HASH_HEX]);
+/* Whole buffer; whole file (STATUS_IO with its name when it cannot be read). Local. */
+status hash_sha256_buffer(const void *p, size_t n, char hex[HASH_HEX]);
+status hash_sha256_file(const char *path, char hex[HASH_HEX]);
+
+/* XXH3-64 with seed 0. */
+uint64_t hash_xxh3(const void *p, size_t n);
+
+/* One element of a tensor's state hash: a bijective mix of (index, bits), summed mod 2^64 by the caller, so that order and slicing do not matter. */
+static inline uint64_t hash_mix64(uint64_t index, uint32_t bits)
+{
+    uint64_t z = (index << 32 | index >> 32) ^ ((uint64_t)bits * 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    return z ^ (z >> 27);
+}
+
+#endif

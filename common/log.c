@@ -1,0 +1,143 @@
+#include "common/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct {
+    const char *name;
+    bool speaks, quiet, terminal;
+    bool line_open; /* a progress line stands on the terminal without its line end */
+} me = {.name = "fretsaw", .speaks = true};
+
+struct progress {
+    const char *what, *unit;
+    int64_t total, done, first;
+    double start, shown;
+};
+
+double clock_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void log_open(const char *name, bool speaks, bool quiet)
+{
+    me.name = name;
+    me.speaks = speaks;
+    me.quiet = quiet;
+    me.terminal = isatty(STDERR_FILENO);
+}
+
+static void say(const char *prefix, const char *format, va_list list)
+{
+    char text[4600];
+    vsnprintf(text, sizeof text, format, list);
+    /* One write a line, so that ranks that speak at once do not mix their letters. */
+    char line[4800];
+    int n = snprintf(line, sizeof line, "%s%s: %s%s\n", me.line_open ? "\n" : "", me.name, prefix, text);
+    me.line_open = false;
+    fflush(stdout);
+    fwrite(line, 1, n < (int)sizeof line ? (size_t)n : sizeof line - 1, stderr);
+    fflush(stderr);
+}
+
+void log_info(const char *format, ...)
+{
+    if (!me.speaks || me.quiet)
+        return;
+    va_list list;
+    va_start(list, format);
+    say("", format, list);
+    va_end(list);
+}
+
+void log_warn(const char *format, ...)
+{
+    if (!me.speaks)
+        return;
+    va_list list;
+    va_start(list, format);
+    say("warning: ", format, list);
+    va_end(list);
+}
+
+void log_always(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    say("", format, list);
+    va_end(list);
+}
+
+progress *progress_begin(const char *what, const char *unit, int64_t total)
+{
+    progress *p = me.speaks && !me.quiet ? calloc(1, sizeof *p) : NULL;
+    if (p)
+        *p = (progress){.what = what, .unit = unit, .total = total, .first = -1, .start = clock_seconds()};
+    return p; /* NULL is the silent one: the functions below accept it */
+}
+
+static void span(char *to, size_t capacity, double seconds)
+{
+    int64_t s = (int64_t)(seconds + 0.5);
+    if (s >= 3600)
+        snprintf(to, capacity, "%lld h %02lld min", (long long)(s / 3600), (long long)(s / 60 % 60));
+    else if (s >= 60)
+        snprintf(to, capacity, "%lld min %02lld s", (long long)(s / 60), (long long)(s % 60));
+    else
+        snprintf(to, capacity, "%lld s", (long long)s);
+}
+
+static void show(progress *p, double now, const char *note, bool last)
+{
+    char eta[48] = "", share[32] = "", line[512];
+    double passed = now - p->start, rate = passed > 0 ? (double)(p->done - p->first) / passed : 0;
+    if (p->total > 0) {
+        snprintf(share, sizeof share, " of %lld (%d%%)", (long long)p->total, (int)(100.0 * (double)p->done / (double)p->total));
+        if (!last && rate > 0) {
+            char text[40];
+            span(text, sizeof text, (double)(p->total - p->done) / rate);
+            snprintf(eta, sizeof eta, ", %s left", text);
+        }
+    }
+    snprintf(line, sizeof line, "%s: %s %lld%s %s, %.*f %s/s%s%s%s", me.name, p->what, (long long)p->done, share, p->unit,
+             rate < 10 ? 2 : 0, rate, p->unit, eta, note && *note ? ", " : "", note ? note : "");
+    if (me.terminal) {
+        fprintf(stderr, "\r%s\033[K%s", line, last ? "\n" : "");
+        me.line_open = !last;
+    } else {
+        fprintf(stderr, "%s\n", line);
+    }
+    fflush(stderr);
+    p->shown = now;
+}
+
+void progress_set(progress *p, int64_t done, const char *note)
+{
+    if (!p)
+        return;
+    double now = clock_seconds();
+    if (p->first < 0) { /* work done before this start (a resume) is no part of the rate */
+        p->first = done;
+        p->start = p->shown = now;
+    }
+    p->done = done;
+    if (now - p->shown >= (me.terminal ? 0.2 : 5.0))
+        show(p, now, note, false);
+}
+
+void progress_end(progress *p)
+{
+    if (!p)
+        return;
+    if (p->first < 0)
+        p->first = 0;
+    show(p, clock_seconds(), NULL, true);
+    free(p);
+}

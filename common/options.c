@@ -1,0 +1,584 @@
+#include "common/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/files.h"
+#include "common/hash.h"
+
+/* Texts and lists that fields point at; freed together by options_free. */
+static void **kept;
+static size_t kept_count;
+static bool printer = true;
+
+static status keep(void *p)
+{
+    status st = memory_grow(&kept, (kept_count + 1) * sizeof *kept, "options");
+    if (st == STATUS_OK)
+        kept[kept_count++] = p;
+    else
+        free(p);
+    return st;
+}
+
+static status keep_text(const char *text, size_t n, char **out)
+{
+    char *copy = strndup(text, n);
+    if (!copy)
+        return fail(STATUS_RESOURCE, "out of memory for options");
+    TRY(keep(copy));
+    *out = copy;
+    return STATUS_OK;
+}
+
+void options_free(void)
+{
+    for (size_t i = 0; i < kept_count; i++)
+        free(kept[i]);
+    free(kept);
+    kept = NULL;
+    kept_count = 0;
+}
+
+void options_set_printer(bool prints)
+{
+    printer = prints;
+}
+
+/* ---- conversions ---- */
+
+status option_read_int(const char *name, const char *text, int64_t *value)
+{
+    char *end;
+    errno = 0;
+    long long v = strtoll(text, &end, 10);
+    if (end == text || *end || errno || isspace((unsigned char)*text))
+        return fail(STATUS_USAGE, "--%s: '%s' is not a whole number", name, text);
+    *value = v;
+    return STATUS_OK;
+}
+
+status option_read_size(const char *name, const char *text, int64_t *value)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    errno = 0;
+    double v = strtod(text, &end);
+    double factor = 1;
+    const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+    if (unit && *unit) {
+        factor = ldexp(1, 10 * (int)(unit - units + 1));
+        end++;
+        if (*end == 'i')
+            end++;
+        if (*end == 'B')
+            end++;
+    }
+    v *= factor;
+    if (end == text || *end || errno || !(v >= 0) || v > 0x1p62 || v != floor(v))
+        return fail(STATUS_USAGE, "--%s: '%s' is not a size; give bytes, or 64K, 300M, 2G (powers of 1024)", name, text);
+    *value = (int64_t)v;
+    return STATUS_OK;
+}
+
+/* 90, 90s, 15m, 2h, 1d; Slurm's [days-]hours:minutes:seconds and minutes:seconds. */
+status option_read_seconds(const char *name, const char *text, int64_t *value)
+{
+    long long days = 0, part[3], parts = 0;
+    const char *at = text;
+    char *end;
+    bool good = isdigit((unsigned char)*at);
+    while (good && parts < 3) {
+        errno = 0;
+        long long v = strtoll(at, &end, 10);
+        good = end != at && !errno && v < 1000000000;
+        if (good && *end == '-' && parts == 0 && days == 0) {
+            days = v;
+            at = end + 1;
+            good = isdigit((unsigned char)*at);
+            continue;
+        }
+        part[parts++] = v;
+        at = end;
+        if (*at != ':')
+            break;
+        at++;
+        good = isdigit((unsigned char)*at);
+    }
+    long long seconds = 0;
+    if (good && parts == 1 && days == 0) {
+        static const char units[] = "smhd";
+        static const long long scale[] = {1, 60, 3600, 86400};
+        const char *unit = *at ? strchr(units, *at) : NULL;
+        good = !*at || (unit && !at[1]);
+        seconds = part[0] * (unit && *at ? scale[unit - units] : 1);
+    } else if (good) {
+        good = !*at && parts > 0;
+        if (days) /* days-hours[:minutes[:seconds]] */
+            seconds = part[0] * 3600 + (parts > 1 ? part[1] * 60 : 0) + (parts > 2 ? part[2] : 0);
+        else
+            for (int i = 0; i < parts; i++)
+                seconds = seconds * 60 + part[i];
+    }
+    if (!good)
+        return fail(STATUS_USAGE, "--%s: '%s' is not a time; give seconds, 15m, 2h or [days-]hours:minutes:seconds", name, text);
+    *value = days * 86400 + seconds;
+    return STATUS_OK;
+}
+
+status option_read_real(const char *name, const char *text, double *value)
+{
+    char *end;
+    errno = 0;
+    double v = strtod(text, &end);
+    if (end == text || *end || !isfinite(v) || isspace((unsigned char)*text))
+        return fail(STATUS_USAGE, "--%s: '%s' is not a number", name, text);
+    *value = v;
+    return STATUS_OK;
+}
+
+static status check_range(const option *o, double v, const char *text)
+{
+    bool bounded = o->min != 0 || o->max != 0;
+    if (bounded && (v < o->min || v > o->max))
+        return fail(STATUS_USAGE, "--%s: '%s' is outside %.10g to %.10g", o->name, text, o->min, o->max);
+    return STATUS_OK;
+}
+
+static status read_choice(const option *o, const char *text, int *value)
+{
+    size_t n = strlen(text);
+    int index = 0;
+    for (const char *at = o->choices; at; index++) {
+        const char *bar = strchr(at, '|');
+        size_t length = bar ? (size_t)(bar - at) : strlen(at);
+        if (length == n && memcmp(at, text, n) == 0) {
+            *value = index;
+            return STATUS_OK;
+        }
+        at = bar ? bar + 1 : NULL;
+    }
+    return fail(STATUS_USAGE, "--%s: '%s' is none of %s", o->name, text, o->choices);
+}
+
+static status read_flag(const option *o, const char *text, bool *value)
+{
+    if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0)
+        return fail(STATUS_USAGE, "--%s: '%s' is neither yes nor no", o->name, text);
+    *value = text[0] == 'y';
+    return STATUS_OK;
+}
+
+static status read_list(const option *o, const char *text, option_list *list)
+{
+    size_t count = 1;
+    for (const char *c = text; *c; c++)
+        count += *c == ',';
+    char **item;
+    TRY(memory_new(&item, count * sizeof *item, "options"));
+    TRY(keep(item));
+    size_t n = 0;
+    for (const char *at = text; at;) {
+        const char *comma = strchr(at, ',');
+        size_t length = comma ? (size_t)(comma - at) : strlen(at);
+        if (length == 0)
+            return fail(STATUS_USAGE, "--%s: '%s' has an empty entry; separate entries by single commas", o->name, text);
+        TRY(keep_text(at, length, &item[n++]));
+        at = comma ? comma + 1 : NULL;
+    }
+    *list = (option_list){.item = item, .count = n};
+    return STATUS_OK;
+}
+
+static status set_value(const option *o, const char *text)
+{
+    int64_t n = 0;
+    double v = 0;
+    switch (o->type) {
+    case OPTION_FLAG: return read_flag(o, text, o->field);
+    case OPTION_CHOICE: return read_choice(o, text, o->field);
+    case OPTION_LIST: return read_list(o, text, o->field);
+    case OPTION_TEXT: return keep_text(text, strlen(text), o->field);
+    case OPTION_REAL:
+        TRY(option_read_real(o->name, text, &v));
+        TRY(check_range(o, v, text));
+        *(double *)o->field = v;
+        return STATUS_OK;
+    case OPTION_INT: TRY(option_read_int(o->name, text, &n)); break;
+    case OPTION_SIZE: TRY(option_read_size(o->name, text, &n)); break;
+    case OPTION_SECONDS: TRY(option_read_seconds(o->name, text, &n)); break;
+    }
+    TRY(check_range(o, (double)n, text));
+    *(int64_t *)o->field = n;
+    return STATUS_OK;
+}
+
+static status set_fallback(const option *o)
+{
+    if (o->given)
+        *o->given = false;
+    if (o->fallback)
+        return set_value(o, o->fallback);
+    switch (o->type) {
+    case OPTION_FLAG: *(bool *)o->field = false; break;
+    case OPTION_CHOICE: *(int *)o->field = 0; break;
+    case OPTION_REAL: *(double *)o->field = 0; break;
+    case OPTION_TEXT: *(const char **)o->field = NULL; break;
+    case OPTION_LIST: *(option_list *)o->field = (option_list){0}; break;
+    default: *(int64_t *)o->field = 0;
+    }
+    return STATUS_OK;
+}
+
+static status set_given(const option *o, const char *text)
+{
+    TRY(set_value(o, text));
+    if (o->given)
+        *o->given = true;
+    return STATUS_OK;
+}
+
+/* ---- recipe ---- */
+
+static const option *find(const option *table, const char *name)
+{
+    for (; table->name; table++)
+        if (strcmp(table->name, name) == 0)
+            return table;
+    return NULL;
+}
+
+static char *trim(char *text)
+{
+    while (isspace((unsigned char)*text))
+        text++;
+    size_t n = strlen(text);
+    while (n && isspace((unsigned char)text[n - 1]))
+        text[--n] = 0;
+    return text;
+}
+
+static status recipe_section(const char *path, int number, char *line)
+{
+    static const char *const known[] = {"preprocess", "shard", "train", "infer"};
+    size_t n = strlen(line);
+    if (line[n - 1] != ']')
+        return fail(STATUS_USAGE, "%s, line %d: a section is a name in brackets, as [train]", path, number);
+    line[n - 1] = 0;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i], line + 1) == 0)
+            return STATUS_OK;
+    return fail(STATUS_USAGE, "%s, line %d: no section [%s]; there are [preprocess], [shard], [train] and [infer]", path, number, line + 1);
+}
+
+static status recipe_line(const option_program *program, const option *table, const char *path, int number, char *line)
+{
+    char *equals = strchr(line, '=');
+    if (!equals)
+        return fail(STATUS_USAGE, "%s, line %d: 'name = value' expected, found '%s'", path, number, line);
+    *equals = 0;
+    char *name = trim(line), *value = trim(equals + 1);
+    const option *o = find(table, name);
+    if (!o)
+        return fail(STATUS_USAGE, "%s, line %d: %s has no option '%s'; see %s --help", path, number, program->name, name, program->name);
+    status st = set_given(o, value);
+    return st == STATUS_OK ? st : fail_context(st, "%s, line %d", path, number);
+}
+
+static status read_recipe(const option_program *program, const option *table, const char *path)
+{
+    char *text;
+    size_t bytes;
+    TRY(file_read_all(path, 1 << 20, &text, &bytes));
+    status st = STATUS_OK;
+    bool ours = false, any = false;
+    int number = 0;
+    for (char *line = text, *next; line; line = next) {
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = 0;
+        number++;
+        char *hash = strchr(line, '#');
+        if (hash)
+            *hash = 0;
+        line = trim(line);
+        if (!*line)
+            continue;
+        if (*line == '[') {
+            TRY_DONE(recipe_section(path, number, line));
+            ours = strcmp(line + 1, program->name) == 0;
+            any = true;
+        } else if (!any) {
+            TRY_DONE(fail(STATUS_USAGE, "%s, line %d: stands before the first section; begin with [%s]", path, number, program->name));
+        } else if (ours) {
+            TRY_DONE(recipe_line(program, table, path, number, line));
+        }
+    }
+done:
+    free(text);
+    return st;
+}
+
+/* ---- help ---- */
+
+static const char *type_unit(const option *o)
+{
+    switch (o->type) {
+    case OPTION_INT: return "N";
+    case OPTION_SIZE: return "SIZE";
+    case OPTION_SECONDS: return "TIME";
+    case OPTION_REAL: return "X";
+    case OPTION_LIST: return "A,B,...";
+    case OPTION_CHOICE: return o->choices;
+    default: return "TEXT";
+    }
+}
+
+static void wrap(const char *text, int indent, int width)
+{
+    int column = indent;
+    while (*text) {
+        size_t word = strcspn(text, " ");
+        if (column > indent && column + 1 + (int)word > width) {
+            printf("\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            putchar(' ');
+            column++;
+        }
+        printf("%.*s", (int)word, text);
+        column += (int)word;
+        text += word;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
+static void help_entry(const char *name, const char *unit, const char *help, const char *fallback)
+{
+    enum { INDENT = 34, WIDTH = 110 };
+    char head[160], body[1200];
+    snprintf(head, sizeof head, "  --%s%s%s", name, unit ? " " : "", unit ? unit : "");
+    printf("%-*s", INDENT, head);
+    if (strlen(head) >= INDENT)
+        printf("\n%*s", INDENT, "");
+    snprintf(body, sizeof body, "%s%s%s%s", help ? help : "", fallback ? " [" : "", fallback ? fallback : "", fallback ? "]" : "");
+    wrap(body, INDENT, WIDTH);
+}
+
+static void print_help(const option_program *program, const option *table)
+{
+    printf("%s: %s\n\nusage: %s [options] %s\n", program->name, program->purpose, program->name, program->usage ? program->usage : "");
+    const char *group = "";
+    for (const option *o = table; o->name; o++) {
+        if (o->group && strcmp(o->group, group) != 0)
+            printf("\n%s\n", group = o->group);
+        help_entry(o->name, o->type == OPTION_FLAG ? NULL : o->unit ? o->unit : type_unit(o), o->help, o->fallback);
+    }
+    printf("\nGeneral\n");
+    help_entry("recipe", "FILE", "options from the section of this name in FILE, one 'name = value' a line; the command line is stronger", NULL);
+    help_entry("quiet", NULL, "no progress, only warnings and results", NULL);
+    help_entry("version", NULL, "print the version and stop", NULL);
+    help_entry("help", NULL, "print this and stop", NULL);
+    printf("\nExit codes: 0 done; 2 usage; 3 the input is bad; 4 I/O or no space; 5 out of memory or device;\n"
+           "6 a check failed; 75 stopped with everything saved, run the same command again.\n");
+    if (program->examples)
+        printf("\n%s\n", program->examples);
+}
+
+/* ---- command line ---- */
+
+enum { CODE_HELP = 1, CODE_VERSION, CODE_RECIPE, CODE_QUIET, CODE_FIRST = 256 };
+
+/* Entry 2i of an option is --name, 2i+1 is --no-name of a flag. */
+static status long_options(const option *table, struct option **out)
+{
+    size_t n = 0;
+    while (table[n].name)
+        n++;
+    struct option *list = NULL;
+    TRY(memory_new(&list, (2 * n + 5) * sizeof *list, "options"));
+    TRY(keep(list));
+    size_t used = 0;
+    list[used++] = (struct option){"help", no_argument, NULL, CODE_HELP};
+    list[used++] = (struct option){"version", no_argument, NULL, CODE_VERSION};
+    list[used++] = (struct option){"recipe", required_argument, NULL, CODE_RECIPE};
+    list[used++] = (struct option){"quiet", no_argument, NULL, CODE_QUIET};
+    for (size_t i = 0; i < n; i++) {
+        bool flag = table[i].type == OPTION_FLAG;
+        list[used++] = (struct option){table[i].name, flag ? no_argument : required_argument, NULL, CODE_FIRST + 2 * (int)i};
+        if (flag) {
+            char *name;
+            if (asprintf(&name, "no-%s", table[i].name) < 0)
+                return fail(STATUS_RESOURCE, "out of memory for options");
+            TRY(keep(name));
+            list[used++] = (struct option){name, no_argument, NULL, CODE_FIRST + 2 * (int)i + 1};
+        }
+    }
+    *out = list;
+    return STATUS_OK;
+}
+
+typedef struct scan {
+    const char *recipe;
+    bool help, version, quiet;
+} scan;
+
+/* One pass over the words. With `apply` false it only looks for the general options; errors are told in either pass. */
+static status scan_words(const option *table, const struct option *list, int argc, char **argv, bool apply, scan *s)
+{
+    opterr = 0;
+    optind = 0; /* a fresh start, words may be permuted */
+    for (;;) {
+        int code = getopt_long(argc, argv, ":", list, NULL);
+        if (code == -1)
+            return STATUS_OK;
+        if (code == ':')
+            return fail(STATUS_USAGE, "%s needs a value", argv[optind - 1]);
+        if (code == '?')
+            return fail(STATUS_USAGE, "no option '%s'%s", argv[optind - 1], strncmp(argv[optind - 1], "--", 2) ? "; options have long names" : "");
+        if (code == CODE_HELP)
+            s->help = true;
+        else if (code == CODE_VERSION)
+            s->version = true;
+        else if (code == CODE_QUIET)
+            s->quiet = true;
+        else if (code == CODE_RECIPE)
+            s->recipe = optarg;
+        else if (apply) {
+            const option *o = &table[(code - CODE_FIRST) / 2];
+            TRY(set_given(o, o->type != OPTION_FLAG ? optarg : (code - CODE_FIRST) % 2 ? "no" : "yes"));
+        }
+    }
+}
+
+status options_parse(const option_program *program, const option *table, int argc, char **argv, option_list *rest, bool *stop, bool *quiet)
+{
+    struct option *list = NULL;
+    TRY(long_options(table, &list));
+    for (const option *o = table; o->name; o++)
+        TRY(set_fallback(o));
+    scan s = {0};
+    TRY(scan_words(table, list, argc, argv, false, &s));
+    *stop = s.help || s.version;
+    *quiet = s.quiet;
+    *rest = (option_list){.item = argv + optind, .count = (size_t)(argc - optind)};
+    if (*stop) {
+        if (printer && s.help)
+            print_help(program, table);
+        else if (printer)
+            printf("fretsaw %s %s\n", program->name, FRETSAW_VERSION);
+        return STATUS_OK;
+    }
+    if (s.recipe)
+        TRY(read_recipe(program, table, s.recipe));
+    return scan_words(table, list, argc, argv, true, &s);
+}
+
+/* ---- the resolved set ---- */
+
+static status choice_text(const option *o, char **text)
+{
+    const char *at = o->choices;
+    for (int i = *(int *)o->field; i > 0; i--)
+        at = strchr(at, '|') + 1;
+    *text = strndup(at, strcspn(at, "|"));
+    return *text ? STATUS_OK : fail(STATUS_RESOURCE, "out of memory for options");
+}
+
+static status list_text(const option_list *list, char **text)
+{
+    size_t n = 1;
+    for (size_t i = 0; i < list->count; i++)
+        n += strlen(list->item[i]) + 1;
+    TRY(memory_new(text, n, "options"));
+    char *at = *text;
+    for (size_t i = 0; i < list->count; i++) {
+        size_t length = strlen(list->item[i]);
+        if (i)
+            *at++ = ',';
+        memcpy(at, list->item[i], length);
+        at += length;
+    }
+    return STATUS_OK;
+}
+
+/* Shortest decimal form that reads back the same double, so that recipe.conf shows 3.2e-05 and not its seventeen digits. */
+static int real_text(double v, char *to, size_t capacity)
+{
+    int n = 0;
+    for (int digits = 1; digits <= 17; digits++) {
+        n = snprintf(to, capacity, "%.*g", digits, v);
+        if (strtod(to, NULL) == v)
+            break;
+    }
+    return n;
+}
+
+status options_value(const option *o, char **text)
+{
+    char number[64];
+    const char *from = number;
+    switch (o->type) {
+    case OPTION_CHOICE: return choice_text(o, text);
+    case OPTION_LIST: return list_text(o->field, text);
+    case OPTION_FLAG: from = *(bool *)o->field ? "yes" : "no"; break;
+    case OPTION_TEXT: from = *(const char **)o->field ? *(const char **)o->field : ""; break;
+    case OPTION_REAL: real_text(*(double *)o->field, number, sizeof number); break;
+    default: snprintf(number, sizeof number, "%lld", (long long)*(int64_t *)o->field);
+    }
+    *text = strdup(from);
+    return *text ? STATUS_OK : fail(STATUS_RESOURCE, "out of memory for options");
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(const option *const *)a)->name, (*(const option *const *)b)->name);
+}
+
+status options_text(const option_program *program, const option *table, bool identity_only, char **text)
+{
+    size_t n = 0, bytes;
+    while (table[n].name)
+        n++;
+    const option **sorted;
+    TRY(memory_new(&sorted, (n + 1) * sizeof *sorted, "options"));
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!identity_only || table[i].kind == OPTION_IDENTITY)
+            sorted[used++] = &table[i];
+    qsort(sorted, used, sizeof *sorted, by_name);
+    status st = STATUS_OK;
+    FILE *out = open_memstream(text, &bytes);
+    if (!out)
+        TRY_DONE(fail(STATUS_RESOURCE, "out of memory for options"));
+    fprintf(out, "[%s]\n", program->name);
+    for (size_t i = 0; st == STATUS_OK && i < used; i++) {
+        char *value = NULL;
+        st = options_value(sorted[i], &value);
+        if (st == STATUS_OK && *value) /* an option without a value has no line: it reads back as not given */
+            fprintf(out, "%s = %s\n", sorted[i]->name, value);
+        free(value);
+    }
+    if (fclose(out) != 0 && st == STATUS_OK)
+        st = fail(STATUS_RESOURCE, "out of memory for options");
+    if (st != STATUS_OK)
+        free(*text);
+done:
+    free(sorted);
+    return st;
+}
+
+status options_hash(const option_program *program, const option *table, char hex[65])
+{
+    char *text;
+    TRY(options_text(program, table, true, &text));
+    status st = hash_sha256_buffer(text, strlen(text), hex);
+    free(text);
+    return st;
+}

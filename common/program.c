@@ -1,0 +1,79 @@
+#include "common/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/comm.h"
+#include "common/launcher.h"
+#include "common/log.h"
+#include "common/threads.h"
+
+static const option no_options[] = {{0}};
+
+/* Options fail alike on every rank: rank 0 speaks and all leave together, so that no launcher adds a report of its own. */
+static int leave(const program *p, status st)
+{
+    if (comm_rank() == 0) {
+        fprintf(stderr, "%s: %s\n", p->options->name, status_message());
+        if (st == STATUS_USAGE)
+            fprintf(stderr, "%s --help lists the options\n", p->options->name);
+    }
+    comm_close();
+    return st;
+}
+
+static void fatal(const program *p, status st) __attribute__((noreturn));
+static void fatal(const program *p, status st)
+{
+    const char *agreed = comm_agreed_message();
+    if (comm_size() > 1 && agreed && strstr(status_message(), agreed))
+        exit(leave(p, st));
+    if (comm_size() > 1)
+        log_always("rank %d on %s: %s", comm_rank(), comm_host(), status_message());
+    else
+        fprintf(stderr, "%s: %s\n", p->options->name, status_message());
+    comm_abort(st);
+}
+
+static bool is_command(const program *p, const char *word)
+{
+    for (const char *const *c = p->commands; c && *c; c++)
+        if (strcmp(*c, word) == 0)
+            return true;
+    return false;
+}
+
+int program_main(const program *p, int argc, char **argv)
+{
+    threads_set_rounding();
+    status st = comm_open(&argc, &argv);
+    if (st != STATUS_OK) {
+        fprintf(stderr, "%s: %s\n", p->options->name, status_message());
+        return st;
+    }
+    options_set_printer(comm_rank() == 0);
+    option_list words = {0};
+    bool stop = false, quiet = false;
+    if (argc > 1 && is_command(p, argv[1])) /* a command of its own options: no table of ours applies */
+        words = (option_list){.item = argv + 1, .count = (size_t)argc - 1};
+    else
+        st = options_parse(p->options, p->table ? p->table : no_options, argc, argv, &words, &stop, &quiet);
+    if (st != STATUS_OK)
+        return leave(p, st);
+    if (stop) {
+        comm_close();
+        return 0;
+    }
+    log_open(p->options->name, comm_rank() == 0, quiet);
+    st = p->run(&words);
+    if (st != STATUS_OK && st != STATUS_STOPPED)
+        fatal(p, st);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        st = fail(STATUS_IO, "standard output could not be written; check where it goes");
+        fatal(p, st);
+    }
+    options_free();
+    comm_close();
+    return st;
+}

@@ -1,0 +1,52 @@
+#include "common/stop.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/log.h"
+
+static volatile sig_atomic_t caught;
+static double deadline;      /* of clock_seconds(); 0: none */
+static int64_t limit;        /* seconds, for the message */
+static double job_end;       /* wall clock; 0: none */
+static int64_t grace;
+
+static void on_signal(int number)
+{
+    caught = number;
+}
+
+void stop_open(int64_t limit_seconds, int64_t grace_seconds)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    const int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        sigaction(numbers[i], &action, NULL);
+    caught = 0;
+    limit = limit_seconds;
+    grace = grace_seconds;
+    deadline = limit_seconds > 0 ? clock_seconds() + (double)limit_seconds : 0;
+    const char *end = getenv("SLURM_JOB_END_TIME");
+    job_end = end ? strtod(end, NULL) : 0;
+}
+
+bool stop_wanted(void)
+{
+    return caught || (deadline > 0 && clock_seconds() >= deadline) || (job_end > 0 && (double)time(NULL) + (double)grace >= job_end);
+}
+
+const char *stop_reason(void)
+{
+    static char text[96];
+    if (caught)
+        snprintf(text, sizeof text, "SIG%s", sigabbrev_np(caught));
+    else if (deadline > 0 && clock_seconds() >= deadline)
+        snprintf(text, sizeof text, "time limit of %lld s", (long long)limit);
+    else
+        snprintf(text, sizeof text, "end of the Slurm job in less than %lld s", (long long)grace);
+    return text;
+}

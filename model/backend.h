@@ -1,0 +1,130 @@
+/* One table of operations that a back end fills (model/cpu, model/cuda). The network (model/bert.c) calls nothing else.
+ *
+ *     backend *be;
+ *     backend_open_cpu(&(backend_limits){.hidden = H, ...}, pool, CPU_ISA_AUTO, &be);   // model/cpu/cpu.h
+ *     be->ops->linear_forward(be, T, I, O, x, weight, bias, y);
+ *     be->ops->close(be);
+ *
+ * Matrices are row-major and contiguous, float32. Letters: T tokens, B rows, H hidden, N heads, D = H/N, F feed-forward,
+ * V vocabulary, C outputs, I/O a linear layer's inputs and outputs. Linear weights are O x I, as PyTorch stores them.
+ * All pointers are memory of the back end (ops->allocate). Operations are local, use the back end's own threads, allocate
+ * nothing, and cannot fail on the CPU; a device back end keeps its first error for ops->check. Exactness (docs/reproducibility.md):
+ * every element of a product is one fmaf chain over all of k, ascending; "+=" continues that chain from the value that is there,
+ * so cutting a lane's tokens into micro-batches changes no bit. No result depends on the number of threads or the vector width.
+ */
+#ifndef FRETSAW_MODEL_BACKEND_H
+#define FRETSAW_MODEL_BACKEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/status.h"
+#include "model/batch.h"
+
+typedef struct backend backend;
+
+/* What one dropout site needs; threshold 0 turns it off. Word of Philox4x32-10 with key = seed, counter =
+ * (element / 4, DROPOUT_PURPOSE << 24 | layer << 12 | site, sample low 32, epoch << 16 | sample >> 32), word = element mod 4;
+ * kept when word >= threshold, then scaled. Element: hidden = place * H + column; attention = head << 18 | query << 9 | key; head = column. */
+enum { DROPOUT_PURPOSE = 3 };
+enum dropout_site { SITE_EMBEDDING = 0, SITE_ATTENTION = 1, SITE_ATTENTION_OUT = 2, SITE_FEED_FORWARD_OUT = 3, SITE_HEAD = 4 };
+typedef struct dropout {
+    uint32_t threshold; /* floor(p * 2^32) */
+    float scale;        /* 1 / (1 - p) */
+    uint64_t seed;
+    uint32_t layer;
+    uint32_t site;
+} dropout;
+
+/* The largest shapes of the run: what the workspace is sized for, once. */
+typedef struct backend_limits {
+    int64_t tokens;       /* T of a micro-batch */
+    int64_t rows;         /* B of a micro-batch */
+    int64_t longest;      /* tokens of one row, at most 512 */
+    int64_t hidden, heads, feed_forward, vocabulary, outputs;
+} backend_limits;
+
+/* Scalars of one AdamW step, all computed once a step in double and rounded to float by train/adamw.c. */
+typedef struct adamw_step {
+    float beta1, one_minus_beta1, beta2, one_minus_beta2, epsilon;
+    float step_size; /* lr * sqrt(1 - beta2^t) / (1 - beta1^t) */
+    float decay;     /* lr * weight decay */
+} adamw_step;
+
+typedef struct backend_ops {
+    const char *name;
+
+    /* ---- memory ---- */
+    status (*allocate)(backend *be, size_t bytes, const char *what, void **out); /* 64-byte aligned, zeroed */
+    void (*release)(backend *be, void *p);
+    void (*upload)(backend *be, void *to, const void *from_host, size_t bytes);
+    void (*download)(backend *be, void *to_host, const void *from, size_t bytes);
+    void (*zero)(backend *be, void *p, size_t bytes);
+    void (*add)(backend *be, float *to, const float *from, int64_t n); /* to += from; one rounded addition an element */
+    status (*check)(backend *be);                                    /* the first error since the last check */
+    void (*parameters_changed)(backend *be);                        /* weights kept in packed form are stale from here on */
+    void (*close)(backend *be);
+
+    /* ---- linear layers; x: T x I, y, dy: T x O, weight: O x I, bias: O ---- */
+    void (*linear_forward)(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *weight, const float *bias, float *y);
+    /* pre = x weight^T + bias, y = gelu(pre) = 0.5 pre (1 + erf(pre / sqrt 2)); pre may be NULL in inference. */
+    void (*linear_gelu_forward)(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *weight, const float *bias, float *pre, float *y);
+    /* dx = dy weight; with `continue_sum` the chain starts from what dx holds. */
+    void (*linear_backward_input)(backend *be, int64_t T, int64_t I, int64_t O, const float *dy, const float *weight, float *dx, int continue_sum);
+    /* dweight += dy^T x, dbias += column sums of dy (fmaf(1, dy, sum) in token order). */
+    void (*linear_backward_weight)(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, float *dweight, float *dbias);
+    /* dpre = dy * gelu'(pre), n elements; may run in place (dpre == dy). */
+    void (*gelu_backward)(backend *be, int64_t n, const float *pre, const float *dy, float *dpre);
+
+    /* ---- embeddings: sum[t] = word[id] + type[0] + position[place], added in that order ----
+     * y = dropout(layer norm(sum)); sum (T x H), mean and rstd (T) are kept for the way back. */
+    void (*embed_forward)(backend *be, const batch *b, int64_t H, const float *word, const float *position, const float *type, const float *gamma,
+                          const float *beta, float epsilon, const dropout *drop, float *sum, float *mean, float *rstd, float *y);
+    /* dsum (T x H) comes out; dgamma, dbeta, dposition, dtype_row += in token order. Word rows: dword[slot[t]] += dsum[t] in token
+     * order, where slot[t] is the token's row in the lane's sparse table, or -1 for a token without gradient ([PAD]). */
+    void (*embed_backward)(backend *be, const batch *b, int64_t H, const float *dy, const float *sum, const float *mean, const float *rstd,
+                           const float *gamma, const dropout *drop, const int32_t *slot, float *dsum, float *dgamma, float *dbeta,
+                           float *dword, float *dposition, float *dtype_row);
+
+    /* ---- residual and layer norm: sum = x + dropout(y); z = layer norm(sum) * gamma + beta. All T x H. ---- */
+    void (*residual_norm_forward)(backend *be, const batch *b, int64_t H, const float *x, const float *y, const dropout *drop, const float *gamma,
+                                  const float *beta, float epsilon, float *sum, float *mean, float *rstd, float *z);
+    /* From dz: dx = dsum (the residual's part) and dy = dsum through the dropout; dgamma, dbeta += in token order. dx may be dz. */
+    void (*residual_norm_backward)(backend *be, const batch *b, int64_t H, const float *dz, const float *sum, const float *mean, const float *rstd,
+                                   const float *gamma, const dropout *drop, float *dx, float *dy, float *dgamma, float *dbeta);
+
+    /* ---- attention over packed rows; q, k, v, out: T x H, head n in columns n*D .. n*D+D-1 ----
+     * score = (q . k chain over D) * (1 / sqrt D); softmax over the row's first keys[r] tokens (true maximum first); dropout; times v.
+     * row_max, row_sum: T x N, kept for the way back (probabilities are computed again, not stored). */
+    void (*attention_forward)(backend *be, const batch *b, int64_t H, int64_t N, const float *q, const float *k, const float *v, const dropout *drop,
+                              float *out, float *row_max, float *row_sum);
+    /* dout in, dq, dk, dv out (written, not added). `out` is the forward result. */
+    void (*attention_backward)(backend *be, const batch *b, int64_t H, int64_t N, const float *q, const float *k, const float *v, const dropout *drop,
+                               const float *out, const float *row_max, const float *row_sum, const float *dout, float *dq, float *dk, float *dv);
+
+    /* ---- head: pooled (B x 2H) = mean | max over a row's tokens (offset[r] .. offset[r+1]); argmax: B x H, token of the maximum, lowest on ties ---- */
+    void (*pool_forward)(backend *be, const batch *b, int64_t H, const float *x, float *pooled, int32_t *argmax);
+    void (*pool_backward)(backend *be, const batch *b, int64_t H, const float *dpooled, const int32_t *argmax, float *dx); /* dx written */
+    /* dropped = dropout(pooled); logits (B x C) = dropped weight^T + bias; weight: C x 2H. Serves as its own saved state. */
+    void (*head_forward)(backend *be, const batch *b, int64_t H, int64_t C, const float *pooled, const dropout *drop, const float *weight,
+                         const float *bias, float *dropped, float *logits);
+    void (*head_backward)(backend *be, const batch *b, int64_t H, int64_t C, const float *dlogits, const float *dropped, const dropout *drop,
+                          const float *weight, float *dpooled, float *dweight, float *dbias); /* dweight, dbias += */
+    /* Row losses in double (sum over C of the element losses, host memory, B) and dlogits = (sigmoid(z) - label) * factor (dlogits may be NULL).
+     * loss(z, y) = max(z, 0) - z y + log1p(exp(-|z|)). */
+    void (*loss_forward)(backend *be, const batch *b, int64_t C, const float *logits, float factor, double *row_loss_host, float *dlogits);
+    /* probability = sigmoid(logit), n elements. */
+    void (*sigmoid)(backend *be, int64_t n, const float *logits, float *probability);
+
+    /* ---- optimizer on n consecutive parameters: m = b1 m + (1-b1) g; v = b2 v + (1-b2) g g; p -= step_size * m / (sqrt v + eps); p -= decay * p ----
+     * `decayed` nonzero where decay applies. Returns sum over elements of mix64(first_index + i, bits of the new p) mod 2^64 (common/hash.h),
+     * so that the state hash costs no pass of its own. grad NULL: a gradient of zeros. */
+    uint64_t (*adamw)(backend *be, int64_t n, int64_t first_index, const adamw_step *s, int decayed, const float *grad, float *m, float *v, float *p);
+} backend_ops;
+
+/* Every back end's own struct begins with this. */
+struct backend {
+    const backend_ops *ops;
+};
+
+#endif
