@@ -330,7 +330,8 @@ void comm_start_receive(comm_request *q, void *p, size_t bytes, int from, int ta
 
 void comm_wait_all(comm_request *q)
 {
-    MPI_Waitall(q->used, q->request, MPI_STATUSES_IGNORE);
+    if (q->used > 0) /* a process started bare has no MPI, and no messages */
+        MPI_Waitall(q->used, q->request, MPI_STATUSES_IGNORE);
     q->used = 0;
 }
 
