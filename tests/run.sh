@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Installs what is missing, builds and runs every test.
+#   tests/run.sh            all but the long rounds (about 15 minutes on 2 cores)
+#   tests/run.sh --slow     those too: mutants, valgrind, every layout, long fuzzing
+set -euo pipefail
+cd "$(dirname "$0")/.."
+slow=no
+case "${1:-}" in
+    "") ;;
+    --slow) slow=yes ;;
+    *) echo "usage: tests/run.sh [--slow]" >&2; exit 2 ;;
+esac
+jobs=$(nproc)
+begin=$SECONDS
+say() { printf '\n== %s (%d s)\n' "$*" $((SECONDS - begin)); }
+
+say "packages"
+jobs/setup.sh build test
+. jobs/mpi.sh
+
+say "build: release"
+jobs/build.sh build/release -DCMAKE_BUILD_TYPE=Release
+exclude=(-LE slow)
+[ $slow = yes ] && exclude=()
+say "tests: release"
+ctest --test-dir build/release --output-on-failure -j "$jobs" "${exclude[@]}"
+
+say "build and tests: address and undefined-behaviour sanitizers"
+jobs/build.sh build/asan-ubsan -DCMAKE_BUILD_TYPE=Debug -DFRETSAW_SANITIZE=address,undefined -DFRETSAW_BENCH=OFF
+ctest --test-dir build/asan-ubsan --output-on-failure -j "$jobs" "${exclude[@]}" -LE 'slow|release-only'
+
+say "build and tests: thread sanitizer, without MPI"
+jobs/build.sh build/tsan-solo -DCMAKE_BUILD_TYPE=Debug -DFRETSAW_SANITIZE=thread -DFRETSAW_MPI=OFF -DFRETSAW_BENCH=OFF
+ctest --test-dir build/tsan-solo --output-on-failure -j "$jobs" -L threads
+
+if [ $slow = yes ]; then
+    say "mutants"
+    tests/mutants.sh build/release
+fi
+say "all passed"
