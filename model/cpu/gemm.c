@@ -1,0 +1,244 @@
+#include "model/cpu/gemm.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "model/cpu/gemm_kernel.h"
+
+/* The loops, from the outside in, named by what stays where (bytes for AVX-512, kc 384):
+ *
+ *     block of m        MOST_ROWS rows: B is packed once for each
+ *       part of k       at most kc steps; A's block is packed once: rows x kc, 64 bytes a step and 14 rows      (L3, or L2 when small)
+ *         block of n    MOST_COLS columns; B's block is packed: kc x columns                                   (L2)
+ *           band of m   BAND_BYTES of A's panels                                                               (L2)
+ *             panel of B    kc x 32, used by every panel of the band                                           (L1)
+ *               panel of A    14 x kc, read from L2 while the tile's sums are in registers; C is fetched a tile ahead
+ *
+ * A part of k that isn't the first begins its chains from what C holds: exactly where the part before left them.
+ */
+#ifndef MOST_ROWS
+#define MOST_ROWS 2048
+#endif
+#ifndef MOST_COLS
+#define MOST_COLS 512
+#endif
+#ifndef BAND_BYTES
+#define BAND_BYTES (768 * 1024)
+#endif
+enum { HUGE_PAGE = 2 << 20 };
+
+struct gemm {
+    const gemm_kernels *kernels;
+    cpu_isa isa;
+    threads *pool; /* borrowed */
+    size_t a_floats, b_floats;
+    float *buffers; /* per worker: A's block, then B's */
+};
+
+static int64_t divide_up(int64_t n, int64_t by)
+{
+    return (n + by - 1) / by;
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static const gemm_kernels *kernels_of(cpu_isa isa)
+{
+    return isa == CPU_ISA_AVX512 ? &gemm_kernels_avx512 : isa == CPU_ISA_AVX2 ? &gemm_kernels_avx2 : &gemm_kernels_plain;
+}
+
+static void buffer_sizes(const gemm_kernels *kernels, size_t *a_floats, size_t *b_floats)
+{
+    *a_floats = (size_t)(divide_up(MOST_ROWS, kernels->rows) * kernels->a_stride * kernels->kc);
+    *b_floats = (size_t)(divide_up(MOST_COLS, kernels->cols) * kernels->cols * kernels->kc);
+}
+
+size_t gemm_workspace_bytes(cpu_isa isa, int workers)
+{
+    size_t a, b;
+    cpu_isa chosen = isa;
+    if (isa_choose(isa, &chosen) != STATUS_OK)
+        return 0;
+    buffer_sizes(kernels_of(chosen), &a, &b);
+    return ((a + b) * sizeof(float) * (size_t)workers + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+}
+
+status gemm_create(cpu_isa isa, threads *pool, gemm **out)
+{
+    *out = NULL;
+    TRY(isa_choose(isa, &isa));
+    gemm *g;
+    TRY(memory_new(&g, sizeof *g, "the matrix product"));
+    size_t bytes = gemm_workspace_bytes(isa, threads_count(pool));
+    *g = (gemm){.kernels = kernels_of(isa), .isa = isa, .pool = pool, .buffers = aligned_alloc(HUGE_PAGE, bytes)};
+    if (!g->buffers) {
+        free(g);
+        return fail(STATUS_RESOURCE, "out of memory: %zu bytes for the packing buffers of %d threads; ask for fewer with --threads", bytes,
+                    threads_count(pool));
+    }
+    madvise(g->buffers, bytes, MADV_HUGEPAGE); /* fewer page walks where it is granted; no harm where not */
+    buffer_sizes(g->kernels, &g->a_floats, &g->b_floats);
+    *out = g;
+    return STATUS_OK;
+}
+
+void gemm_free(gemm *g)
+{
+    if (!g)
+        return;
+    free(g->buffers);
+    free(g);
+}
+
+cpu_isa gemm_isa(const gemm *g)
+{
+    return g->isa;
+}
+
+/* Panels of nearly equal size: thirteen rows ten times run faster than fourteen nine times and then two. */
+static gemm_cut cut_even(int64_t lanes, int64_t most)
+{
+    int64_t count = divide_up(lanes, most);
+    return (gemm_cut){.lanes = lanes, .count = count, .size = lanes / count, .larger = lanes % count};
+}
+
+static gemm_cut cut_full(int64_t lanes, int64_t size)
+{
+    return (gemm_cut){.lanes = lanes, .count = divide_up(lanes, size), .size = size};
+}
+
+static void map_tile(const gemm_product *p, int64_t row, int64_t col, int64_t rows, int64_t cols)
+{
+    for (int64_t i = row; i < row + rows; i++) {
+        float *c = p->c + i * p->ldc + col;
+        p->map(cols, p->pre ? p->pre + i * p->ldpre + col : c, c);
+    }
+}
+
+/* One packed block of B (columns col0 ..) with the packed block of A (rows row0 ..), for `steps` of k from k0. */
+typedef struct block {
+    int64_t row0, col0, k0, steps;
+    gemm_cut rows, cols;
+    const float *a, *b;
+    int64_t a_panel, b_panel; /* floats from panel to panel */
+} block;
+
+static void multiply_tile(const gemm_kernels *kernels, const gemm_product *p, const block *k, int64_t i, int64_t j, const float *next)
+{
+    bool last = k->k0 + k->steps == p->k;
+    int64_t from_row = gemm_cut_start(&k->rows, i), from_col = gemm_cut_start(&k->cols, j);
+    int64_t rows = gemm_cut_start(&k->rows, i + 1) - from_row, cols = gemm_cut_start(&k->cols, j + 1) - from_col;
+    int64_t row = k->row0 + from_row, col = k->col0 + from_col;
+    float *c = p->c + row * p->ldc + col;
+    gemm_tile t = {.k = k->steps, .a = k->a + i * k->a_panel, .b = k->b + j * k->b_panel, .rows = rows, .cols = cols,
+                   .start = p->accumulate || k->k0 > 0 ? c : NULL, .start_stride = p->ldc, .to = c, .to_stride = p->ldc, .next = next};
+    if (last && p->pre) {
+        t.to = p->pre + row * p->ldpre + col;
+        t.to_stride = p->ldpre;
+    }
+    if (last && (p->bias || p->scale != 0)) {
+        t.finish = true;
+        t.scale = p->scale != 0 ? p->scale : 1.0f;
+        t.bias = p->bias ? p->bias + col : NULL;
+    }
+    kernels->tile(&t);
+    if (last && p->map)
+        map_tile(p, row, col, rows, cols);
+}
+
+static void multiply_block(const gemm_kernels *kernels, const gemm_product *p, const block *k)
+{
+    int64_t band = BAND_BYTES / (k->a_panel * (int64_t)sizeof(float));
+    band = band < 1 ? 1 : band;
+    for (int64_t i0 = 0; i0 < k->rows.count; i0 += band) {
+        int64_t i1 = smaller(i0 + band, k->rows.count);
+        for (int64_t j = 0; j < k->cols.count; j++) {
+            for (int64_t i = i0; i < i1; i++) {
+                int64_t next_i = i + 1 < i1 ? i + 1 : i0, next_j = i + 1 < i1 ? j : smaller(j + 1, k->cols.count - 1);
+                const float *next = p->c + (k->row0 + gemm_cut_start(&k->rows, next_i)) * p->ldc + k->col0 + gemm_cut_start(&k->cols, next_j);
+                multiply_tile(kernels, p, k, i, j, next);
+            }
+        }
+    }
+}
+
+void gemm_run_worker(gemm *g, int worker, const gemm_product *p)
+{
+    const gemm_kernels *kernels = g->kernels;
+    float *a = g->buffers + (size_t)worker * (g->a_floats + g->b_floats), *b = a + g->a_floats;
+    int64_t parts = p->k > kernels->kc ? divide_up(p->k, kernels->kc) : 1;
+    for (int64_t row = 0; row < p->m; row += MOST_ROWS) {
+        block k = {.row0 = row, .rows = cut_even(smaller(MOST_ROWS, p->m - row), kernels->rows), .a = a, .b = b};
+        for (int64_t part = 0; part < parts; part++) {
+            k.k0 = p->k * part / parts;
+            k.steps = p->k * (part + 1) / parts - k.k0;
+            k.a_panel = (k.steps + (k.steps == 0)) * kernels->a_stride;
+            k.b_panel = (k.steps + (k.steps == 0)) * kernels->cols;
+            kernels->pack(&(gemm_pack){.from = p->a + row * p->a_row + k.k0 * p->a_k, .lane_stride = p->a_row, .k_stride = p->a_k,
+                                       .k = k.steps, .cut = k.rows, .to = a, .stride = kernels->a_stride, .panel_stride = k.a_panel});
+            for (k.col0 = 0; k.col0 < p->n; k.col0 += MOST_COLS) {
+                k.cols = cut_full(smaller(MOST_COLS, p->n - k.col0), kernels->cols);
+                kernels->pack(&(gemm_pack){.from = p->b + k.col0 * p->b_col + k.k0 * p->b_k, .lane_stride = p->b_col, .k_stride = p->b_k,
+                                           .k = k.steps, .cut = k.cols, .to = b, .stride = kernels->cols, .panel_stride = k.b_panel});
+                multiply_block(kernels, p, &k);
+            }
+        }
+    }
+}
+
+typedef struct grid {
+    gemm *g;
+    const gemm_product *p;
+    int64_t row_blocks, col_blocks;
+} grid;
+
+static void run_cell(void *job, int64_t task, int worker)
+{
+    const grid *r = job;
+    const gemm_kernels *kernels = r->g->kernels;
+    gemm_product p = *r->p;
+    int64_t rows = divide_up(p.m, kernels->rows), cols = divide_up(p.n, kernels->cols);
+    int64_t i = task / r->col_blocks, j = task % r->col_blocks;
+    int64_t row = smaller(p.m, rows * i / r->row_blocks * kernels->rows), row_end = smaller(p.m, rows * (i + 1) / r->row_blocks * kernels->rows);
+    int64_t col = smaller(p.n, cols * j / r->col_blocks * kernels->cols), col_end = smaller(p.n, cols * (j + 1) / r->col_blocks * kernels->cols);
+    p.m = row_end - row;
+    p.n = col_end - col;
+    p.a += row * p.a_row;
+    p.b += col * p.b_col;
+    p.c += row * p.ldc + col;
+    if (p.bias)
+        p.bias += col;
+    if (p.pre)
+        p.pre += row * p.ldpre + col;
+    gemm_run_worker(r->g, worker, &p);
+}
+
+/* Cells per thread: two let a thread that lost its core for a while fall behind without all waiting for it; more would pack more often. */
+enum { CELLS_PER_THREAD = 2, SMALLEST_CELL = 1 << 18 };
+
+void gemm_run(gemm *g, const gemm_product *p)
+{
+    int workers = threads_count(g->pool);
+    double work = (double)p->m * (double)p->n * (double)p->k;
+    int64_t wanted = work / SMALLEST_CELL < workers * CELLS_PER_THREAD ? (int64_t)(work / SMALLEST_CELL) : workers * CELLS_PER_THREAD;
+    if (workers == 1 || wanted <= 1 || p->m == 0 || p->n == 0) {
+        threads_set_rounding();
+        gemm_run_worker(g, 0, p);
+        return;
+    }
+    /* The cut that packs least: a cell packs as much as half its border. */
+    int64_t most_rows = divide_up(p->m, g->kernels->rows), most_cols = divide_up(p->n, g->kernels->cols);
+    grid best = {.g = g, .p = p, .row_blocks = smaller(wanted, most_rows), .col_blocks = 1};
+    for (int64_t i = 1; i <= smaller(wanted, most_rows); i++) {
+        int64_t j = smaller(divide_up(wanted, i), most_cols);
+        bool enough = i * j >= wanted, best_enough = best.row_blocks * best.col_blocks >= wanted;
+        if ((enough && !best_enough) ||
+            (enough == best_enough && (double)p->m * (double)j + (double)p->n * (double)i <
+                                          (double)p->m * (double)best.col_blocks + (double)p->n * (double)best.row_blocks))
+            best = (grid){.g = g, .p = p, .row_blocks = i, .col_blocks = j};
+    }
+    threads_run(g->pool, best.row_blocks * best.col_blocks, run_cell, &best);
+}

@@ -1,0 +1,175 @@
+/* Packing and tile for one instruction set. The including file defines, before this:
+ *
+ *     REG, LANES          a register of floats and its width
+ *     ROWS                rows of a full tile; the tile is ROWS x 2 registers
+ *     A_STRIDE            room for a step of k in a panel of A: ROWS rounded up to whole registers
+ *     KC                  steps of k in a packed panel
+ *     reg_zero() reg_set(x) reg_load(p) reg_store(p, v) reg_fma(a, b, c) reg_mul(a, b) reg_add(a, b)
+ *     reg_load_part(p, n) reg_store_part(p, n, v)     the first n lanes (1 .. LANES); loads give +0 in the others
+ *     reg_transpose(v)    REG v[LANES], in place
+ *     reg_keep(v)         makes the compiler hold a broadcast value in a register (it would load it once for every use)
+ *     KERNELS             name of the table
+ *
+ * All arithmetic is reg_fma in the loop over k and one rounded operation each at the end: the same in every set.
+ */
+#include "model/cpu/gemm_kernel.h"
+
+enum { COLS = 2 * LANES, CHUNK = 16 };
+
+/* One step of k of `from` lies in a row (lane_stride 1): copied CHUNK steps at a time, panel after panel, so that both sides are read
+ * and written straight through. */
+static void pack_rows(const gemm_pack *p)
+{
+    for (int64_t k0 = 0; k0 < p->k; k0 += CHUNK) {
+        int64_t steps = p->k - k0 < CHUNK ? p->k - k0 : CHUNK;
+        for (int64_t panel = 0; panel < p->cut.count; panel++) {
+            int64_t first = gemm_cut_start(&p->cut, panel), end = gemm_cut_start(&p->cut, panel + 1);
+            for (int64_t lane = first; lane < end; lane += LANES) {
+                const float *from = p->from + k0 * p->k_stride + lane;
+                float *to = p->to + panel * p->panel_stride + k0 * p->stride + (lane - first);
+                int64_t there = p->cut.lanes - lane; /* reading on into the next panel's lanes is harmless */
+                for (int64_t k = 0; k < steps; k++)
+                    reg_store(to + k * p->stride, there >= LANES ? reg_load(from + k * p->k_stride)
+                                                                 : reg_load_part(from + k * p->k_stride, there));
+            }
+        }
+    }
+}
+
+/* A lane of `from` lies in a row (k_stride 1): blocks of LANES x LANES are transposed in registers. */
+static void pack_lanes(const gemm_pack *p)
+{
+    for (int64_t panel = 0; panel < p->cut.count; panel++) {
+        int64_t first = gemm_cut_start(&p->cut, panel), end = gemm_cut_start(&p->cut, panel + 1);
+        for (int64_t lane = first; lane < end; lane += LANES) {
+            int64_t lanes = end - lane < LANES ? end - lane : LANES;
+            const float *from = p->from + lane * p->lane_stride;
+            float *to = p->to + panel * p->panel_stride + (lane - first);
+            for (int64_t k = 0; k < p->k; k += LANES) {
+                REG v[LANES];
+                int64_t steps = p->k - k < LANES ? p->k - k : LANES;
+                if (lanes == LANES && steps == LANES) {
+                    for (int i = 0; i < LANES; i++)
+                        v[i] = reg_load(from + i * p->lane_stride + k);
+                } else {
+                    for (int64_t i = 0; i < LANES; i++)
+                        v[i] = i >= lanes ? reg_zero() : reg_load_part(from + i * p->lane_stride + k, steps);
+                }
+                reg_transpose(v);
+                if (steps == LANES) {
+                    for (int i = 0; i < LANES; i++)
+                        reg_store(to + (k + i) * p->stride, v[i]);
+                } else {
+                    for (int64_t i = 0; i < steps; i++)
+                        reg_store(to + (k + i) * p->stride, v[i]);
+                }
+            }
+        }
+    }
+}
+
+static void pack_strided(const gemm_pack *p)
+{
+    for (int64_t panel = 0; panel < p->cut.count; panel++) {
+        int64_t first = gemm_cut_start(&p->cut, panel), lanes = gemm_cut_start(&p->cut, panel + 1) - first;
+        int64_t padded = (lanes + LANES - 1) / LANES * LANES;
+        const float *from = p->from + first * p->lane_stride;
+        float *to = p->to + panel * p->panel_stride;
+        for (int64_t k = 0; k < p->k; k++)
+            for (int64_t lane = 0; lane < padded; lane++)
+                to[k * p->stride + lane] = lane < lanes ? from[lane * p->lane_stride + k * p->k_stride] : 0.0f;
+    }
+}
+
+static void pack(const gemm_pack *p)
+{
+    if (p->lane_stride == 1)
+        pack_rows(p);
+    else if (p->k_stride == 1)
+        pack_lanes(p);
+    else
+        pack_strided(p);
+}
+
+/* rows x vecs accumulators stay in registers for all of t->k; rows and vecs are constants where this is inlined. */
+static inline __attribute__((always_inline)) void tile_of(const gemm_tile *t, const int rows, const int vecs)
+{
+    REG acc[ROWS][2];
+    const int64_t part = t->cols - (vecs - 1) * LANES; /* lanes of the last vector */
+    const float *a = t->a, *b = t->b;
+
+    for (int i = 0; i < rows; i++) {
+        for (int j = 0; j < vecs; j++) {
+            acc[i][j] = reg_zero();
+            if (t->start) {
+                const float *start = t->start + i * t->start_stride + j * LANES;
+                acc[i][j] = j == vecs - 1 ? reg_load_part(start, part) : reg_load(start);
+            }
+        }
+    }
+    for (int i = 0; i < rows; i++) {
+        for (int j = 0; j < vecs; j++)
+            __builtin_prefetch(t->next + i * t->to_stride + j * LANES);
+        __builtin_prefetch(t->next + i * t->to_stride + COLS - 1);
+    }
+#pragma GCC unroll 2
+    for (int64_t k = 0; k < t->k; k++) {
+        REG right[2];
+        for (int j = 0; j < vecs; j++)
+            right[j] = reg_load(b + j * LANES);
+#pragma GCC unroll 16
+        for (int i = 0; i < rows; i++) {
+            REG left = reg_set(a[i]);
+            reg_keep(left);
+            for (int j = 0; j < vecs; j++)
+                acc[i][j] = reg_fma(left, right[j], acc[i][j]);
+        }
+        a += A_STRIDE;
+        b += COLS;
+    }
+    if (t->finish) {
+        REG scale = reg_set(t->scale);
+        for (int j = 0; j < vecs; j++) {
+            for (int i = 0; i < rows; i++)
+                acc[i][j] = reg_mul(acc[i][j], scale);
+            if (t->bias) { /* adding zeros instead would turn -0 into +0 */
+                const float *bias = t->bias + j * LANES;
+                REG add = j == vecs - 1 ? reg_load_part(bias, part) : reg_load(bias);
+                for (int i = 0; i < rows; i++)
+                    acc[i][j] = reg_add(acc[i][j], add);
+            }
+        }
+    }
+    for (int i = 0; i < rows; i++) {
+        for (int j = 0; j < vecs; j++) {
+            float *to = t->to + i * t->to_stride + j * LANES;
+            if (j == vecs - 1)
+                reg_store_part(to, part, acc[i][j]);
+            else
+                reg_store(to, acc[i][j]);
+        }
+    }
+}
+
+/* Register numbers can't be computed, so every number of rows has its own code; and one register's width where the columns fit in it. */
+#define TILE(rows)                                                           \
+    static void tile_##rows##_1(const gemm_tile *t) { tile_of(t, rows, 1); } \
+    static void tile_##rows##_2(const gemm_tile *t) { tile_of(t, rows, 2); }
+#define TILE_ENTRY(rows) [rows - 1] = {tile_##rows##_1, tile_##rows##_2},
+#if ROWS == 4
+#define FOR_ROWS(x) x(1) x(2) x(3) x(4)
+#elif ROWS == 6
+#define FOR_ROWS(x) x(1) x(2) x(3) x(4) x(5) x(6)
+#elif ROWS == 14
+#define FOR_ROWS(x) x(1) x(2) x(3) x(4) x(5) x(6) x(7) x(8) x(9) x(10) x(11) x(12) x(13) x(14)
+#endif
+
+FOR_ROWS(TILE)
+
+static void tile(const gemm_tile *t)
+{
+    static void (*const tiles[ROWS][2])(const gemm_tile *) = {FOR_ROWS(TILE_ENTRY)};
+    tiles[t->rows - 1][t->cols > LANES](t);
+}
+
+const gemm_kernels KERNELS = {.rows = ROWS, .cols = COLS, .a_stride = A_STRIDE, .kc = KC, .pack = pack, .tile = tile};
