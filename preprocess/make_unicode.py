@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Writes unicode_data.c from Python's unicodedata, which must be that of Unicode 14.0 (Python 3.11).
+
+  make_unicode.py            writes unicode_data.c beside this script
+  make_unicode.py --check    makes it again and compares; exit status 1 when they differ
+
+Exit status 77 where this Python has another Unicode version. The script also proves what the C code takes for granted.
+"""
+import argparse, sys, unicodedata
+from pathlib import Path
+
+VERSION = "14.0.0"
+BLOCK = 128
+DROP, SPACE, PUNCTUATION, CJK, MARK, LOWER, DECOMPOSES, NFC = (1 << i for i in range(8))
+CJK_RANGES = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F), (0x2B820, 0x2CEAF),
+              (0xF900, 0xFAFF), (0x2F800, 0x2FA1F))
+HANGUL = range(0xAC00, 0xD7A4)
+POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
+
+
+def nfd(text):
+    return unicodedata.normalize("NFD", text)
+
+
+def compositions():
+    """(first, second) -> composed, without Hangul: what NFC puts together again from its own two-part decomposition."""
+    found = {}
+    for c in POINTS:
+        parts = unicodedata.decomposition(chr(c)).split()
+        if len(parts) == 2 and parts[0][0] != "<" and c not in HANGUL and unicodedata.normalize("NFC", chr(c)) == chr(c):
+            found[int(parts[0], 16), int(parts[1], 16)] = c
+    return found
+
+
+def flags(c, seconds):
+    if 0xD800 <= c < 0xE000:
+        return DROP
+    ch = chr(c)
+    category = unicodedata.category(ch)
+    f = 0
+    if c in (0, 0xFFFD) or category[0] == "C" and ch not in "\t\n\r":
+        f |= DROP
+    if ch.isspace():
+        f |= SPACE
+    if category[0] == "P" or 33 <= c <= 47 or 58 <= c <= 64 or 91 <= c <= 96 or 123 <= c <= 126:
+        f |= PUNCTUATION
+    if any(a <= c <= b for a, b in CJK_RANGES):
+        f |= CJK
+    if category == "Mn":
+        f |= MARK
+    if ch.lower() != ch:
+        f |= LOWER
+    if nfd(ch) != ch:
+        f |= DECOMPOSES
+    if unicodedata.combining(ch) or unicodedata.normalize("NFC", ch) != ch or c in seconds:
+        f |= NFC
+    return f
+
+
+def prove(composed):
+    """Facts of Unicode 14.0 that the fast paths rest on."""
+    lower = {c: chr(c).lower() for c in POINTS if chr(c).lower() != chr(c)}
+    assert [c for c in lower if len(lower[c]) > 1] == [0x130] and lower[0x130] == "i\u0307"
+    # Lower-casing a second time, after NFC, changes nothing: no capital comes out of lower-cased parts.
+    parts = {d for c in POINTS for d in nfd(chr(c).lower())}
+    assert all(d.lower() == d for d in parts)
+    assert not [c for c in lower if nfd(chr(c)) != chr(c) and set(nfd(chr(c))) <= parts]
+    # White space and dropped characters do not come out of lower case or normalisation.
+    plain = [c for c in POINTS if not flags(c, ()) & (SPACE | DROP)]
+    for c in plain:
+        for d in nfd(chr(c).lower()) + nfd(chr(c)):
+            assert not flags(ord(d), ()) & (SPACE | DROP), hex(c)
+    # Of the ASCII signs only < = > begin a composite, none ends one, and a bracket comes out of itself alone.
+    assert {chr(a) for a, _ in composed if a < 128 and not chr(a).isalnum()} == set("<=>")
+    assert all(b >= 128 for _, b in composed)
+    assert not [c for c in POINTS if c > 127 and set(nfd(chr(c))) & set("[]")]
+    # Without its Mn marks a decomposition is punctuation only when it is one code point.
+    for c in POINTS:
+        kept = [d for d in nfd(chr(c).lower()) if unicodedata.category(d) != "Mn"]
+        assert len(kept) == 1 or not any(flags(ord(d), ()) & PUNCTUATION for d in kept), hex(c)
+    # No bound of the C code is exceeded.
+    assert max(len(nfd(chr(c).lower())) for c in POINTS) <= 4 and max(len(nfd(chr(c))) for c in POINTS) <= 4
+
+
+def rows(items, width=128):
+    line, out = "   ", []
+    for item in items:
+        if len(line) + len(item) + 2 > width:
+            out.append(line)
+            line = "   "
+        line += " " + item + ","
+    return "\n".join(out + [line]) + "\n"
+
+
+def make():
+    composed = compositions()
+    prove(composed)
+    seconds = {b for _, b in composed} | set(range(0x1161, 0x1176)) | set(range(0x11A8, 0x11C3))
+    records, blocks, cells, order = {}, {}, [], []
+    for base in range(0, 0x110000, BLOCK):
+        block = []
+        for c in range(base, base + BLOCK):
+            key = flags(c, seconds), unicodedata.combining(chr(c))
+            block.append(records.setdefault(key, len(records)))
+        key = tuple(block)
+        if key not in blocks:
+            blocks[key] = len(blocks)
+            cells.extend(block)
+        order.append(blocks[key])
+    assert len(records) <= 256
+    lowers = [(c, ord(chr(c).lower())) for c in POINTS if chr(c).lower() != chr(c) and c != 0x130]
+    decompositions, pool = [], []
+    for c in POINTS:
+        d = nfd(chr(c))
+        if d != chr(c) and c not in HANGUL:
+            decompositions.append((c, len(pool), len(d)))
+            pool.extend(map(ord, d))
+    assert len(pool) < 65536
+    text = [f"/* Generated by make_unicode.py from Unicode {VERSION}. Do not edit. */\n#include \"preprocess/unicode.h\"\n\n",
+            f"const uint16_t unicode_blocks[UNICODE_LIMIT >> UNICODE_BLOCK_BITS] = {{\n{rows(map(str, order))}}};\n\n",
+            f"const uint8_t unicode_cells[] = {{\n{rows(map(str, cells))}}};\n\n",
+            f"const unicode_record unicode_records[] = {{\n{rows('{%d, %d}' % k for k in records)}}};\n\n",
+            f"const unicode_pair unicode_lowers[] = {{\n{rows('{0x%X, 0x%X}' % p for p in lowers)}}};\n"
+            "const size_t unicode_lowers_count = sizeof unicode_lowers / sizeof unicode_lowers[0];\n\n",
+            f"const unicode_decomposition unicode_decompositions[] = {{\n{rows('{0x%X, %d, %d}' % d for d in decompositions)}}};\n"
+            "const size_t unicode_decompositions_count = sizeof unicode_decompositions / sizeof unicode_decompositions[0];\n\n",
+            f"const uint32_t unicode_parts[] = {{\n{rows('0x%X' % p for p in pool)}}};\n\n",
+            "const unicode_composition unicode_compositions[] = {\n"
+            f"{rows('{0x%X, 0x%X, 0x%X}' % (*k, composed[k]) for k in sorted(composed))}}};\n"
+            "const size_t unicode_compositions_count = sizeof unicode_compositions / sizeof unicode_compositions[0];\n"]
+    return "".join(text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent / "unicode_data.c")
+    arguments = parser.parse_args()
+    if unicodedata.unidata_version != VERSION:
+        print(f"this Python has Unicode {unicodedata.unidata_version}, not {VERSION}: run it with Python 3.11", file=sys.stderr)
+        return 77
+    text = make()
+    if not arguments.check:
+        arguments.out.write_text(text, encoding="ascii", newline="\n")
+        return 0
+    same = arguments.out.read_text(encoding="ascii") == text
+    print(f"{arguments.out}: {'the same' if same else 'differs from what this script makes'}")
+    return 0 if same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
