@@ -117,11 +117,8 @@ const char *comm_host(void)
 void comm_abort(int code)
 {
     fflush(NULL);
-    if (me.size > 1) {
-        if (me.rank > 0) /* an error that all ranks meet is told once: rank 0 ends the others while they wait */
-            usleep(300000);
+    if (me.size > 1)
         MPI_Abort(MPI_COMM_WORLD, code);
-    }
     if (me.mpi)
         MPI_Finalize();
     exit(code);

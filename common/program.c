@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/comm.h"
 #include "common/launcher.h"
@@ -29,6 +30,8 @@ static void fatal(const program *p, status st)
     const char *agreed = comm_agreed_message();
     if (comm_size() > 1 && agreed && strstr(status_message(), agreed))
         exit(leave(p, st));
+    if (comm_rank() > 0) /* an error that every rank meets is told once: rank 0 ends the others while they wait */
+        usleep(700000);
     if (comm_size() > 1)
         log_always("rank %d on %s: %s", comm_rank(), comm_host(), status_message());
     else

@@ -7,6 +7,7 @@
 #define FRETSAW_TESTS_SUPPORT_H
 
 #include <check.h>
+#include <stdlib.h>
 #undef fail /* Check has an old macro of that name */
 #include <string.h>
 #include <stdint.h>

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# From nothing to a submission on the project's own sample: installs packages, builds, runs the four stages, checks and shows what came out.
+#   jobs/local/demo.sh                  output under out/demo
+#   OUT=/some/folder RANKS=4 jobs/local/demo.sh
+# Run it again after an interruption: finished stages are skipped, training goes on from its last checkpoint.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+out=${OUT:-out/demo}
+ranks=${RANKS:-2}
+begin=$SECONDS
+say() { printf '\n== %s (%d s)\n' "$*" $((SECONDS - begin)); }
+
+say "1. packages"
+jobs/setup.sh build
+. jobs/mpi.sh
+
+say "2. build"
+jobs/build.sh build/release -DCMAKE_BUILD_TYPE=Release -DFRETSAW_TESTS=OFF -DFRETSAW_BENCH=OFF
+bin=build/release/bin
+launch=(mpirun -np "$ranks")
+mkdir -p "$out"
+
+say "3. preprocess: CSVs to tokens"
+for set in train:sample/train-first.csv,sample/train-second.csv valid:sample/validation.csv test:sample/test.csv; do
+    IFS=, read -ra files <<<"${set#*:}"
+    "${launch[@]}" "$bin/preprocess" --vocab sample/model --out "$out/tokens/${set%%:*}" "${files[@]}"
+done
+
+say "4. shard: shuffled zstd HDF5 shards"
+"${launch[@]}" "$bin/shard" --out "$out/shards/train" --shards 4 --seed 42 "$out/tokens/train"
+"${launch[@]}" "$bin/shard" --out "$out/shards/valid" --shards 1 --no-shuffle "$out/tokens/valid"
+"${launch[@]}" "$bin/shard" --out "$out/shards/test" --shards 2 --no-shuffle "$out/tokens/test"
+
+say "5. train: a small BERT from random weights"
+"${launch[@]}" "$bin/train" --recipe recipes/tiny.conf --config sample/model --train "$out/shards/train" --valid "$out/shards/valid" --out "$out/run"
+
+say "6. infer: submission.csv"
+"${launch[@]}" "$bin/infer" --run "$out/run" --input "$out/shards/test" --sample-submission sample/sample_submission.csv \
+    --truth sample/test_labels.csv --out "$out/submission.csv" --report "$out/report.json"
+"$bin/infer" --validate "$out/submission.csv" --sample-submission sample/sample_submission.csv
+
+say "done"
+cat <<END
+What was made, and where:
+  tokens        $out/tokens/{train,valid,test}    rows of each CSV as token ids
+  shards        $out/shards/{train,valid,test}    the same rows, shuffled, as zstd-compressed HDF5
+  run           $out/run                          recipe.conf, metrics.jsonl, provenance.json, checkpoints (best, last)
+  submission    $out/submission.csv               $(($(wc -l <"$out/submission.csv") - 1)) rows, checked against the sample submission
+  report        $out/report.json                  $(tr -d '\n ' <"$out/report.json" | cut -c1-200)
+
+On your own data, with a Hugging Face model folder (config.json, vocab.txt, model.safetensors) in mbert/:
+  $bin/preprocess --vocab mbert/ --out tokens/train jigsaw-toxic-comment-train.csv jigsaw-unintended-bias-train.csv
+  $bin/shard --out shards/train --shards 64 --sample 200000 --seed 42 tokens/train
+  mpirun -np 8 $bin/train --recipe recipes/jigsaw-mbert.conf --model mbert/ --train shards/train --valid shards/valid --out runs/one
+  mpirun -np 8 $bin/infer --run runs/one --input shards/test --sample-submission sample_submission.csv --out submission.csv
+Each program explains itself with --help; README.md has the whole way.
+END

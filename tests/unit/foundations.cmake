@@ -1,0 +1,14 @@
+fretsaw_test(options SOURCES unit/options_test.c LINK fretsaw_support fretsaw_common)
+fretsaw_test(files SOURCES unit/files_test.c LINK fretsaw_support fretsaw_common)
+fretsaw_test(comm SOURCES mpi/comm_test.c LINK fretsaw_support fretsaw_common RANKS 1 2 3 4)
+
+add_executable(exit_program support/exit_program.c)
+target_link_libraries(exit_program PRIVATE fretsaw_common)
+add_test(NAME exit_codes COMMAND ${PROJECT_SOURCE_DIR}/tests/mpi/exit_codes.sh $<TARGET_FILE:exit_program> $<$<BOOL:${FRETSAW_MPI}>:mpi>)
+set_tests_properties(exit_codes PROPERTIES TIMEOUT 120 LABELS mpi ENVIRONMENT "${FRETSAW_TEST_ENVIRONMENT}")
+
+find_program(python3 python3)
+if(python3)
+  add_test(NAME sample_is_as_made COMMAND ${python3} ${PROJECT_SOURCE_DIR}/sample/make_sample.py --check)
+  set_tests_properties(sample_is_as_made PROPERTIES LABELS unit)
+endif()
