@@ -24,6 +24,7 @@
 #ifndef FRETSAW_MODEL_BERT_H
 #define FRETSAW_MODEL_BERT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/status.h"
@@ -72,6 +73,9 @@ void bert_loss(bert *net, const batch *b, float factor, double *row_loss);
 void bert_backward(bert *net, const batch *b, gradient *g);
 /* After bert_forward on `b`: sigmoid(logit), B x C floats on the host. */
 void bert_probabilities(bert *net, const batch *b, float *out);
+
+/* True for BERT_TRAINING. */
+bool bert_trains(const bert *net);
 
 /* Views for tests and for tools that look inside; memory of the back end, valid until the next call. */
 const float *bert_hidden(const bert *net);  /* last hidden states, T x H */

@@ -51,12 +51,14 @@ status weights_entry_read(const weights_file *file, const weights_entry *e, floa
 /* "[768, 3072]" into `text`. */
 void weights_shape_text(int dims, const int64_t *shape, char *text, size_t bytes);
 
-/* For the readers: appends an entry with a copy of the name and row-major strides. A shape whose product overflows, or a name
- * with a NUL, is the reader's to refuse before. *capacity starts at 0. */
+/* For the readers: appends an empty entry with a copy of the name. *capacity starts at 0. Earlier entries may move. */
 status weights_file_append(weights_file *file, size_t *capacity, const char *name, size_t name_bytes, weights_entry **out);
 /* Sorts by name; STATUS_INPUT naming a name that is there twice. */
 status weights_file_sort(weights_file *file);
 /* Product of the shape, or -1 when it or `bytes_each` times it passes INT64_MAX or a size is negative. */
 int64_t weights_shape_count(int dims, const int64_t *shape, int64_t bytes_each);
+
+/* Strides of an entry whose shape and count are set and whose elements lie in order. */
+void weights_set_row_major(weights_entry *e);
 
 #endif

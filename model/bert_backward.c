@@ -1,0 +1,112 @@
+/* The way back, bert_forward.c from bottom to top. net->dx carries the gradient of the residual stream: of a layer's output when
+ * the layer begins, of its input when it ends. Gradients of parameters are added to the lane's. */
+#include <assert.h>
+
+#include "model/bert.h"
+#include "model/bert_internal.h"
+
+static float *embedding_gradient(const bert *net, gradient *g, int which)
+{
+    return g->dense + tensor_embedding(net->table, which)->gradient;
+}
+
+static float *layer_gradient(const bert *net, gradient *g, int64_t layer, int which)
+{
+    return g->dense + tensor_layer(net->table, layer, which)->gradient;
+}
+
+static void backward_head(bert *net, const batch *b, gradient *g)
+{
+    const backend_ops *ops = net->be->ops;
+    const tensor_table *t = net->table;
+    const dropout drop = bert_site(net, net->drop.head, 0, SITE_HEAD);
+    double clock = phase_clock();
+    ops->head_backward(net->be, b, t->config.hidden, t->outputs, net->dlogits, net->dropped, &drop, bert_value(net, tensor_out_weight(t)), net->dpooled,
+                       g->dense + tensor_out_weight(t)->gradient, g->dense + tensor_out_bias(t)->gradient);
+    ops->pool_backward(net->be, b, t->config.hidden, net->dpooled, net->argmax, net->dx);
+    phase_add(&net->timer, PHASE_BACK_HEAD, clock);
+}
+
+/* dx: from z2 to z1. */
+static void backward_feed_forward(bert *net, const batch *b, gradient *g, int64_t i)
+{
+    const backend_ops *ops = net->be->ops;
+    const model_config *m = &net->table->config;
+    const int64_t T = b->tokens, H = m->hidden, F = m->feed_forward;
+    const bert_layer *y = &net->layers[i];
+    const dropout drop_out = bert_site(net, net->drop.hidden, i, SITE_FEED_FORWARD_OUT);
+    double clock = phase_clock();
+    ops->residual_norm_backward(net->be, b, H, net->dx, y->sum2, y->mean2, y->rstd2, bert_layer_value(net, i, LAYER_NORM2_WEIGHT), &drop_out, net->dx,
+                                net->branch, layer_gradient(net, g, i, LAYER_NORM2_WEIGHT), layer_gradient(net, g, i, LAYER_NORM2_BIAS));
+    clock = phase_add(&net->timer, PHASE_BACK_NORM, clock);
+    ops->linear_backward_weight(net->be, T, F, H, y->act, net->branch, layer_gradient(net, g, i, LAYER_DOWN_WEIGHT),
+                                layer_gradient(net, g, i, LAYER_DOWN_BIAS));
+    ops->linear_backward_input(net->be, T, F, H, net->branch, bert_layer_value(net, i, LAYER_DOWN_WEIGHT), net->dact, 0);
+    clock = phase_add(&net->timer, PHASE_BACK_DOWN, clock);
+    ops->gelu_backward(net->be, T * F, y->pre, net->dact, net->dact);
+    clock = phase_add(&net->timer, PHASE_BACK_GELU, clock);
+    ops->linear_backward_weight(net->be, T, H, F, y->z1, net->dact, layer_gradient(net, g, i, LAYER_UP_WEIGHT), layer_gradient(net, g, i, LAYER_UP_BIAS));
+    ops->linear_backward_input(net->be, T, H, F, net->dact, bert_layer_value(net, i, LAYER_UP_WEIGHT), net->dx, 1);
+    phase_add(&net->timer, PHASE_BACK_UP, clock);
+}
+
+/* One of query, key and value: `weight` is its place in the table, the bias follows it. */
+static void backward_projection(bert *net, int64_t T, gradient *g, int64_t i, int weight, const float *dy)
+{
+    const backend_ops *ops = net->be->ops;
+    const int64_t H = net->table->config.hidden;
+    ops->linear_backward_weight(net->be, T, H, H, net->layers[i].x, dy, layer_gradient(net, g, i, weight), layer_gradient(net, g, i, weight + 1));
+    ops->linear_backward_input(net->be, T, H, H, dy, bert_layer_value(net, i, weight), net->dx, 1);
+}
+
+/* dx: from z1 to the layer's input. */
+static void backward_attention(bert *net, const batch *b, gradient *g, int64_t i)
+{
+    const backend_ops *ops = net->be->ops;
+    const model_config *m = &net->table->config;
+    const int64_t T = b->tokens, H = m->hidden, N = m->heads;
+    const bert_layer *y = &net->layers[i];
+    const dropout drop_probability = bert_site(net, net->drop.attention, i, SITE_ATTENTION);
+    const dropout drop_out = bert_site(net, net->drop.hidden, i, SITE_ATTENTION_OUT);
+    double clock = phase_clock();
+    ops->residual_norm_backward(net->be, b, H, net->dx, y->sum1, y->mean1, y->rstd1, bert_layer_value(net, i, LAYER_NORM1_WEIGHT), &drop_out, net->dx,
+                                net->branch, layer_gradient(net, g, i, LAYER_NORM1_WEIGHT), layer_gradient(net, g, i, LAYER_NORM1_BIAS));
+    clock = phase_add(&net->timer, PHASE_BACK_NORM, clock);
+    ops->linear_backward_weight(net->be, T, H, H, y->attended, net->branch, layer_gradient(net, g, i, LAYER_PROJECT_WEIGHT),
+                                layer_gradient(net, g, i, LAYER_PROJECT_BIAS));
+    ops->linear_backward_input(net->be, T, H, H, net->branch, bert_layer_value(net, i, LAYER_PROJECT_WEIGHT), net->dattended, 0);
+    clock = phase_add(&net->timer, PHASE_BACK_PROJECT, clock);
+    ops->attention_backward(net->be, b, H, N, y->q, y->k, y->v, &drop_probability, y->attended, y->row_max, y->row_sum, net->dattended, net->dq, net->dk,
+                            net->dv);
+    clock = phase_add(&net->timer, PHASE_BACK_ATTENTION, clock);
+    backward_projection(net, T, g, i, LAYER_QUERY_WEIGHT, net->dq);
+    backward_projection(net, T, g, i, LAYER_KEY_WEIGHT, net->dk);
+    backward_projection(net, T, g, i, LAYER_VALUE_WEIGHT, net->dv);
+    phase_add(&net->timer, PHASE_BACK_QKV, clock);
+}
+
+static void backward_embedding(bert *net, const batch *b, gradient *g)
+{
+    const backend_ops *ops = net->be->ops;
+    const dropout drop = bert_site(net, net->drop.hidden, 0, SITE_EMBEDDING);
+    double clock = phase_clock();
+    for (int64_t t = 0; t < b->tokens; t++)
+        net->slot_host[t] = gradient_slot(g, b->id[t]);
+    ops->upload(net->be, net->slot, net->slot_host, (size_t)b->tokens * sizeof *net->slot);
+    ops->embed_backward(net->be, b, net->table->config.hidden, net->dx, net->sum0, net->mean0, net->rstd0,
+                        bert_value(net, tensor_embedding(net->table, EMBED_NORM_WEIGHT)), &drop, net->slot, net->branch,
+                        embedding_gradient(net, g, EMBED_NORM_WEIGHT), embedding_gradient(net, g, EMBED_NORM_BIAS), g->rows,
+                        embedding_gradient(net, g, EMBED_POSITION), embedding_gradient(net, g, EMBED_TYPE));
+    phase_add(&net->timer, PHASE_BACK_EMBED, clock);
+}
+
+void bert_backward(bert *net, const batch *b, gradient *g)
+{
+    assert(net->mode == BERT_TRAINING && b->tokens <= net->limits.tokens);
+    backward_head(net, b, g);
+    for (int64_t i = net->table->config.layers - 1; i >= 0; i--) {
+        backward_feed_forward(net, b, g, i);
+        backward_attention(net, b, g, i);
+    }
+    backward_embedding(net, b, g);
+}

@@ -1,0 +1,93 @@
+#include "model/gradient.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A lane can't touch more rows than it has tokens or the table has rows. */
+static int64_t row_capacity(const tensor_table *table, int64_t lane_tokens)
+{
+    return lane_tokens < table->config.vocab_size ? lane_tokens : table->config.vocab_size;
+}
+
+static size_t marked_bytes(const tensor_table *table)
+{
+    return (size_t)(table->config.vocab_size / 64 + 1) * sizeof(uint64_t);
+}
+
+size_t gradient_bytes(const tensor_table *table, int64_t lane_tokens)
+{
+    size_t rows = (size_t)row_capacity(table, lane_tokens);
+    return sizeof(gradient) + (size_t)table->dense * sizeof(float) + rows * (size_t)table->config.hidden * sizeof(float) + rows * sizeof(int32_t) +
+           (size_t)table->config.vocab_size * sizeof(int32_t) + marked_bytes(table);
+}
+
+status gradient_create(backend *be, const tensor_table *table, int64_t lane_tokens, gradient **out)
+{
+    static const char what[] = "a lane's gradient";
+    status st;
+    gradient *g = NULL;
+    void *p;
+    TRY(memory_new(&g, sizeof *g, what));
+    g->be = be;
+    g->capacity = row_capacity(table, lane_tokens);
+    g->hidden = table->config.hidden;
+    g->dense_count = table->dense;
+    g->vocabulary = table->config.vocab_size;
+    g->pad_id = table->config.pad_id;
+    TRY_DONE(memory_new(&g->ids, (size_t)g->capacity * sizeof *g->ids, what));
+    TRY_DONE(memory_new(&g->slot, (size_t)g->vocabulary * sizeof *g->slot, what));
+    TRY_DONE(memory_new(&g->marked, marked_bytes(table), what));
+    TRY_DONE(be->ops->allocate(be, (size_t)g->dense_count * sizeof(float), what, &p));
+    g->dense = p;
+    TRY_DONE(be->ops->allocate(be, (size_t)(g->capacity * g->hidden) * sizeof(float), what, &p));
+    g->rows = p;
+    memset(g->slot, 0xff, (size_t)g->vocabulary * sizeof *g->slot);
+    *out = g;
+    return STATUS_OK;
+done:
+    gradient_free(g);
+    return st;
+}
+
+void gradient_free(gradient *g)
+{
+    if (!g)
+        return;
+    if (g->dense)
+        g->be->ops->release(g->be, g->dense);
+    if (g->rows)
+        g->be->ops->release(g->be, g->rows);
+    free(g->ids);
+    free(g->slot);
+    free(g->marked);
+    free(g);
+}
+
+void gradient_begin(gradient *g, const int32_t *ids, int64_t n)
+{
+    for (int64_t i = 0; i < g->count; i++)
+        g->slot[g->ids[i]] = -1;
+    g->count = 0;
+    for (int64_t i = 0; i < n; i++) {
+        assert(ids[i] >= 0 && ids[i] < g->vocabulary);
+        g->marked[ids[i] >> 6] |= (uint64_t)1 << (ids[i] & 63);
+    }
+    g->marked[g->pad_id >> 6] &= ~((uint64_t)1 << (g->pad_id & 63));
+    for (int64_t word = 0; word <= g->vocabulary / 64; word++) { /* ascending bits are ascending ids */
+        for (uint64_t bits = g->marked[word]; bits; bits &= bits - 1) {
+            int32_t id = (int32_t)(word * 64 + __builtin_ctzll(bits));
+            assert(g->count < g->capacity);
+            g->slot[id] = (int32_t)g->count;
+            g->ids[g->count++] = id;
+        }
+        g->marked[word] = 0;
+    }
+    g->be->ops->zero(g->be, g->dense, (size_t)g->dense_count * sizeof(float));
+    g->be->ops->zero(g->be, g->rows, (size_t)(g->count * g->hidden) * sizeof(float));
+}
+
+int32_t gradient_slot(const gradient *g, int32_t id)
+{
+    return g->slot[id];
+}
