@@ -6,7 +6,7 @@
  *     float total = vec_sum(sum);                          // folded 8, 4, 2, 1
  *
  * A source that includes this is compiled three times: plain x86-64 (arrays of 16), AVX2 + FMA (two halves), AVX-512 (one
- * register). Each function is one correctly rounded operation an element, so the three give equal bits. ISA(name) makes the
+ * register; FRETSAW_ISA_AVX2 and FRETSAW_ISA_AVX512 say which). Each function is one correctly rounded operation an element, so the three give equal bits. ISA(name) makes the
  * name of the function for the instruction set at hand. Comparisons are false for NaN; vec_max(a, b) is a > b ? a : b.
  */
 #ifndef FRETSAW_MODEL_CPU_VEC_H
@@ -16,13 +16,13 @@
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__AVX2__)
+#if defined(FRETSAW_ISA_AVX512) || defined(FRETSAW_ISA_AVX2)
 #include <immintrin.h>
 #endif
 
 #define VEC static inline __attribute__((always_inline, unused))
 
-#if defined(__AVX512F__)
+#if defined(FRETSAW_ISA_AVX512)
 
 #define ISA(name) name##_avx512
 typedef __m512 vec16;
@@ -92,7 +92,7 @@ VEC void veci_interleave(veci w0, veci w1, veci w2, veci w3, veci out[4])
     out[3] = _mm512_unpackhi_epi64(c, d);
 }
 
-#elif defined(__AVX2__)
+#elif defined(FRETSAW_ISA_AVX2)
 
 #define ISA(name) name##_avx2
 typedef struct vec16 {
@@ -321,6 +321,8 @@ VEC void veci_interleave(veci w0, veci w1, veci w2, veci w3, veci out[4])
 
 #endif
 
+/* The first n elements of x, +0 in the others. */
+VEC vec16 vec_keep(vec16 x, int64_t n) { return __builtin_expect(n >= 16, 1) ? x : vec_select(vecm_first(n), x, vec_set(0.0f)); }
 VEC vec16 vec_zero(void) { return vec_set(0.0f); }
 /* The first n of 16 elements; the rest reads as +0 and is not touched by a store. */
 VEC vec16 vec_load(const float *p, int64_t n) { return __builtin_expect(n >= 16, 1) ? vec_load_full(p) : vec_load_part(p, n); }

@@ -1,0 +1,219 @@
+#include "model/cpu/cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/cpu/cpu_internal.h"
+
+enum { LONGEST_ROW = 512, ALIGNMENT = 64, ZERO_GRAIN = 1 << 20 };
+
+static int64_t round_up(int64_t n, int64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static status new_aligned(size_t bytes, const char *what, void *pointer_to_pointer)
+{
+    size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    void *p = rounded < bytes ? NULL : aligned_alloc(ALIGNMENT, rounded ? rounded : ALIGNMENT);
+    if (!p)
+        return fail(STATUS_RESOURCE, "out of memory: %zu bytes for %s; use fewer tokens a micro-batch or fewer ranks on this machine", bytes, what);
+    memset(p, 0, rounded);
+    memcpy(pointer_to_pointer, &p, sizeof p);
+    return STATUS_OK;
+}
+
+/* ---- the pool ---- */
+
+typedef struct units {
+    cpu_kernel *kernel;
+    const void *job;
+    int64_t n, grain;
+    cpu_scratch *scratch;
+} units;
+
+static void run_task(void *job, int64_t task, int worker)
+{
+    const units *u = job;
+    int64_t from = task * u->grain, to = from + u->grain < u->n ? from + u->grain : u->n;
+    u->kernel(u->job, from, to, &u->scratch[worker]);
+}
+
+void cpu_run(cpu_backend *cpu, cpu_kernel *kernel, const void *job, int64_t n, int64_t grain)
+{
+    units u = {kernel, job, n, grain, cpu->scratch};
+    threads_run(cpu->pool, (n + grain - 1) / grain, run_task, &u);
+}
+
+/* ---- memory ---- */
+
+static status cpu_allocate(backend *be, size_t bytes, const char *what, void **out)
+{
+    (void)be;
+    return new_aligned(bytes, what, out);
+}
+
+static void cpu_release(backend *be, void *p)
+{
+    (void)be;
+    free(p);
+}
+
+static void cpu_copy(backend *be, void *to, const void *from, size_t bytes)
+{
+    (void)be;
+    if (bytes)
+        memcpy(to, from, bytes);
+}
+
+typedef struct zero_job {
+    unsigned char *p;
+    size_t bytes;
+} zero_job;
+
+static void zero_task(void *job, int64_t task, int worker)
+{
+    const zero_job *z = job;
+    size_t from = (size_t)task * ZERO_GRAIN, n = z->bytes - from < ZERO_GRAIN ? z->bytes - from : ZERO_GRAIN;
+    (void)worker;
+    memset(z->p + from, 0, n);
+}
+
+static void cpu_zero(backend *be, void *p, size_t bytes)
+{
+    zero_job z = {p, bytes};
+    threads_run(cpu_of(be)->pool, (int64_t)((bytes + ZERO_GRAIN - 1) / ZERO_GRAIN), zero_task, &z);
+}
+
+static void cpu_add_op(backend *be, float *to, const float *from, int64_t n)
+{
+    cpu_backend *cpu = cpu_of(be);
+    cpu_run(cpu, cpu->kernel->add, &(point_job){.x = from, .y = to}, n, GRAIN_ELEMENTS);
+}
+
+static status cpu_check(backend *be)
+{
+    (void)be; /* nothing on the CPU can fail after opening */
+    return STATUS_OK;
+}
+
+static void cpu_parameters_changed(backend *be)
+{
+    (void)be; /* the product packs weights as it reads them: no copy can be stale. A device keeps converted copies. */
+}
+
+/* ---- opening and closing ---- */
+
+static void cpu_close(backend *be)
+{
+    cpu_backend *cpu = cpu_of(be);
+    if (!cpu)
+        return;
+    for (int w = 0; cpu->scratch && w < cpu->workers; w++) {
+        free(cpu->scratch[w].words);
+        free(cpu->scratch[w].scores);
+        free(cpu->scratch[w].gradients);
+        free(cpu->scratch[w].kept);
+    }
+    free(cpu->scratch);
+    free(cpu->row_order);
+    gemm_free(cpu->product);
+    free(cpu);
+}
+
+static const backend_ops cpu_ops = {
+    .name = "cpu",
+    .allocate = cpu_allocate,
+    .release = cpu_release,
+    .upload = cpu_copy,
+    .download = cpu_copy,
+    .zero = cpu_zero,
+    .add = cpu_add_op,
+    .check = cpu_check,
+    .parameters_changed = cpu_parameters_changed,
+    .close = cpu_close,
+    .linear_forward = cpu_linear_forward,
+    .linear_gelu_forward = cpu_linear_gelu_forward,
+    .linear_backward_input = cpu_linear_backward_input,
+    .linear_backward_weight = cpu_linear_backward_weight,
+    .gelu_backward = cpu_gelu_backward,
+    .embed_forward = cpu_embed_forward,
+    .embed_backward = cpu_embed_backward,
+    .residual_norm_forward = cpu_residual_norm_forward,
+    .residual_norm_backward = cpu_residual_norm_backward,
+    .attention_forward = cpu_attention_forward,
+    .attention_backward = cpu_attention_backward,
+    .pool_forward = cpu_pool_forward,
+    .pool_backward = cpu_pool_backward,
+    .head_forward = cpu_head_forward,
+    .head_backward = cpu_head_backward,
+    .loss_forward = cpu_loss_forward,
+    .sigmoid = cpu_sigmoid,
+    .adamw = cpu_adamw,
+};
+
+/* Bytes of each piece of a worker's scratch. */
+typedef struct scratch_sizes {
+    size_t words, tile, kept;
+    int64_t width;
+} scratch_sizes;
+
+static scratch_sizes scratch_for(const backend_limits *l)
+{
+    int64_t width = round_up(l->longest, 16), most = 2 * l->hidden > width ? 2 * l->hidden : width;
+    size_t tile = (size_t)(ATTENTION_TILE * width);
+    return (scratch_sizes){(size_t)(most + 80) * sizeof(uint32_t), tile * sizeof(float), tile / 16 * sizeof(uint16_t), width};
+}
+
+size_t backend_cpu_bytes(const backend_limits *limits, cpu_isa isa, int workers)
+{
+    scratch_sizes s = scratch_for(limits);
+    return (s.words + 2 * s.tile + s.kept) * (size_t)workers + (size_t)limits->rows * sizeof(int64_t) + gemm_workspace_bytes(isa, workers);
+}
+
+static status open_scratch(cpu_backend *cpu, const backend_limits *limits)
+{
+    scratch_sizes s = scratch_for(limits);
+    TRY(memory_new(&cpu->scratch, (size_t)cpu->workers * sizeof *cpu->scratch, "the workers of the CPU back end"));
+    TRY(memory_new(&cpu->row_order, (size_t)limits->rows * sizeof *cpu->row_order, "the order of rows in attention"));
+    for (int w = 0; w < cpu->workers; w++) {
+        cpu_scratch *scratch = &cpu->scratch[w];
+        scratch->width = s.width;
+        TRY(new_aligned(s.words, "dropout words", &scratch->words));
+        TRY(new_aligned(s.tile, "attention scores", &scratch->scores));
+        TRY(new_aligned(s.tile, "attention gradients", &scratch->gradients));
+        TRY(new_aligned(s.kept, "attention dropout", &scratch->kept));
+    }
+    return STATUS_OK;
+}
+
+status backend_open_cpu(const backend_limits *limits, threads *pool, cpu_isa isa, backend **out)
+{
+    status st = STATUS_OK;
+    cpu_backend *cpu = NULL;
+    *out = NULL;
+    TRY(isa_choose(isa, &isa));
+    if (limits->longest < 1 || limits->longest > LONGEST_ROW)
+        return fail(STATUS_USAGE, "rows of %lld tokens: the CPU back end takes 1 to %d; set the maximum length", (long long)limits->longest, LONGEST_ROW);
+    if (limits->heads < 1 || limits->hidden < 1 || limits->hidden % limits->heads)
+        return fail(STATUS_USAGE, "%lld heads do not divide hidden size %lld: check config.json", (long long)limits->heads, (long long)limits->hidden);
+    TRY(memory_new(&cpu, sizeof *cpu, "the CPU back end"));
+    cpu->base.ops = &cpu_ops;
+    cpu->pool = pool;
+    cpu->workers = threads_count(pool);
+    cpu->kernel = isa == CPU_ISA_AVX512 ? &cpu_kernels_avx512 : isa == CPU_ISA_AVX2 ? &cpu_kernels_avx2 : &cpu_kernels_plain;
+    cpu->rows = limits->rows;
+    cpu->longest = limits->longest;
+    TRY_DONE(gemm_create(isa, pool, &cpu->product));
+    TRY_DONE(open_scratch(cpu, limits));
+    *out = &cpu->base;
+    return STATUS_OK;
+done:
+    cpu_close(&cpu->base);
+    return st;
+}
+
+cpu_isa backend_cpu_isa(const backend *be)
+{
+    return gemm_isa(((const cpu_backend *)be)->product);
+}
