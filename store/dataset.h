@@ -3,7 +3,7 @@
  *     dataset *d;
  *     TRY(dataset_open(folders, count, &(dataset_limits){.memory = 2 << 30}, &d));     // collective
  *     int64_t n = dataset_rows(d); int32_t len = dataset_length(d, row);
- *     TRY(dataset_tokens(d, row, ids, capacity, &count));
+ *     TRY(dataset_tokens_part(d, row, 0, capacity, ids, &count));
  *     dataset_free(d);                                                                 // collective
  *
  * Lengths, labels and languages of all rows are kept once a node; tokens decompressed once a node up to `memory` bytes, else read through

@@ -36,5 +36,7 @@ status manifest_write(const char *folder, const manifest *m);
 void manifest_free(manifest *m);
 /* Whether each named file is there with its size (fast) or also its SHA-256 (`deep`): STATUS_INPUT names the first that is not. */
 status manifest_check(const char *folder, const manifest *m, bool deep);
+/* The same for file `index` alone. */
+status manifest_check_file(const char *folder, const manifest *m, int64_t index, bool deep);
 
 #endif

@@ -45,7 +45,7 @@ status rowfile_meta_copy(const rowfile_meta *from, rowfile_meta *to);
 void rowfile_meta_free(rowfile_meta *m);
 
 /* One row. Pointers belong to the caller; append copies. */
-typedef struct row {
+typedef struct rowfile_row {
     const char *id;          /* CSV id, bytes of valid UTF-8 */
     size_t id_bytes;
     int64_t number;          /* within its input, from 0 */
@@ -55,10 +55,12 @@ typedef struct row {
     int64_t tokens;
     uint64_t text_hash;
     uint64_t hash;           /* filled by readers; writers compute it */
-} row;
+} rowfile_row;
 
 /* XXH3-64 over the canonical bytes of RULES (id, lang text, labels, ids). `labels` = C, `lang` the text. */
-uint64_t rowfile_row_hash(const row *r, const char *lang, int64_t labels);
+uint64_t rowfile_row_hash(const rowfile_row *r, const char *lang, int64_t labels);
+/* NaN as the one pattern that files and hashes hold (0x7fc00000); any other label as it is. */
+float rowfile_canonical_label(float label);
 
 typedef struct rowfile_summary {
     int64_t rows, tokens;
@@ -69,7 +71,7 @@ typedef struct rowfile_summary {
 /* ---- writing ---- */
 typedef struct rowfile_writer rowfile_writer;
 status rowfile_create(const char *path, const rowfile_meta *meta, rowfile_writer **out);
-status rowfile_append(rowfile_writer *w, const row *r);
+status rowfile_append(rowfile_writer *w, const rowfile_row *r);
 /* Frees w in every case. */
 status rowfile_close(rowfile_writer *w, rowfile_summary *summary);
 void rowfile_abandon(rowfile_writer *w); /* removes the temporary file; NULL is fine */
@@ -94,7 +96,7 @@ status rowfile_read_text_hashes(rowfile *f, int64_t first_row, int64_t count, ui
 /* Ids of rows: offsets (count + 1, from 0 for the first) and a fresh byte array that the caller frees. */
 status rowfile_read_ids(rowfile *f, int64_t first_row, int64_t count, char **bytes, int64_t *offsets);
 /* One row, pointers into the reader's own buffers, valid until the next call on f. */
-status rowfile_read_row(rowfile *f, int64_t index, row *r);
+status rowfile_read_row(rowfile *f, int64_t index, rowfile_row *r);
 /* Reads everything, recomputes every row hash and checks every order and range. STATUS_CHECK naming file, row, set. */
 status rowfile_verify(const char *path, rowfile_summary *summary);
 

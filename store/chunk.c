@@ -1,0 +1,151 @@
+#include "store/chunk.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "common/hash.h"
+#include "store/zstd_filter.h"
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "row files are little-endian and values are copied as they lie in memory");
+
+/* A skippable frame: magic, length of what follows, XXH3-64 of the frame before it. */
+enum { SEAL_MAGIC = ZSTD_MAGIC_SKIPPABLE_START | 0xF, SEAL_BYTES = 16 };
+
+void chunk_codec_clear(chunk_codec *c)
+{
+    ZSTD_freeCCtx(c->compressor);
+    ZSTD_freeDCtx(c->decompressor);
+    free(c->shuffled);
+    free(c->packed);
+    memset(c, 0, sizeof *c);
+}
+
+static status reserve(uint8_t **buffer, size_t *capacity, size_t bytes)
+{
+    if (bytes <= *capacity)
+        return STATUS_OK;
+    TRY(memory_grow(buffer, bytes, "a chunk of a row file"));
+    *capacity = bytes;
+    return STATUS_OK;
+}
+
+size_t chunk_bound(size_t bytes)
+{
+    return ZSTD_compressBound(bytes) + SEAL_BYTES;
+}
+
+status chunk_reserve_packed(chunk_codec *c, size_t packed_bytes)
+{
+    return reserve(&c->packed, &c->packed_capacity, packed_bytes);
+}
+
+/* Byte j of element i goes to j * n + i. One loop for each width, in the shape that compilers vectorise. */
+static void shuffle(const void *values, size_t bytes, size_t width, uint8_t *restrict out)
+{
+    size_t n = bytes / width;
+    if (width == 2) {
+        const uint16_t *v = values;
+        for (size_t i = 0; i < n; i++) {
+            out[i] = (uint8_t)v[i];
+            out[n + i] = (uint8_t)(v[i] >> 8);
+        }
+    } else if (width == 4) {
+        const uint32_t *v = values;
+        for (size_t j = 0; j < 4; j++)
+            for (size_t i = 0; i < n; i++)
+                out[j * n + i] = (uint8_t)(v[i] >> (8 * j));
+    } else {
+        const uint64_t *v = values;
+        for (size_t j = 0; j < 8; j++)
+            for (size_t i = 0; i < n; i++)
+                out[j * n + i] = (uint8_t)(v[i] >> (8 * j));
+    }
+}
+
+static void unshuffle(const uint8_t *restrict in, size_t bytes, size_t width, void *restrict values)
+{
+    size_t n = bytes / width;
+    if (width == 2) {
+        uint16_t *restrict v = values;
+        for (size_t i = 0; i < n; i++)
+            v[i] = (uint16_t)(in[i] | in[n + i] << 8);
+    } else if (width == 4) {
+        uint32_t *restrict v = values;
+        for (size_t i = 0; i < n; i++)
+            v[i] = (uint32_t)in[i] | (uint32_t)in[n + i] << 8 | (uint32_t)in[2 * n + i] << 16 | (uint32_t)in[3 * n + i] << 24;
+    } else {
+        uint64_t *restrict v = values;
+        for (size_t i = 0; i < n; i++) {
+            uint32_t low = (uint32_t)in[i] | (uint32_t)in[n + i] << 8 | (uint32_t)in[2 * n + i] << 16 | (uint32_t)in[3 * n + i] << 24;
+            uint32_t high = (uint32_t)in[4 * n + i] | (uint32_t)in[5 * n + i] << 8 | (uint32_t)in[6 * n + i] << 16 | (uint32_t)in[7 * n + i] << 24;
+            v[i] = (uint64_t)high << 32 | low;
+        }
+    }
+}
+
+static void seal(uint8_t *packed, size_t frame)
+{
+    uint32_t head[2] = {(uint32_t)SEAL_MAGIC, SEAL_BYTES - sizeof head};
+    uint64_t sum = hash_xxh3(packed, frame);
+    memcpy(packed + frame, head, sizeof head);
+    memcpy(packed + frame + sizeof head, &sum, sizeof sum);
+}
+
+static int is_sealed(const uint8_t *packed, size_t frame)
+{
+    uint32_t head[2];
+    uint64_t sum;
+    memcpy(head, packed + frame, sizeof head);
+    memcpy(&sum, packed + frame + sizeof head, sizeof sum);
+    return head[0] == (uint32_t)SEAL_MAGIC && head[1] == SEAL_BYTES - sizeof head && sum == hash_xxh3(packed, frame);
+}
+
+status chunk_pack(chunk_codec *c, const void *values, size_t bytes, size_t width, const uint8_t **packed, size_t *packed_bytes)
+{
+    if (!c->compressor) {
+        c->compressor = ZSTD_createCCtx();
+        if (!c->compressor)
+            return fail(STATUS_RESOURCE, "out of memory: a zstd compressor");
+        ZSTD_CCtx_setParameter(c->compressor, ZSTD_c_compressionLevel, ZSTD_FILTER_LEVEL);
+    }
+    const void *from = values;
+    if (width > 1) {
+        TRY(reserve(&c->shuffled, &c->shuffled_capacity, bytes));
+        shuffle(values, bytes, width, c->shuffled);
+        from = c->shuffled;
+    }
+    TRY(chunk_reserve_packed(c, chunk_bound(bytes)));
+    size_t n = ZSTD_compress2(c->compressor, c->packed, c->packed_capacity - SEAL_BYTES, from, bytes);
+    if (ZSTD_isError(n))
+        return fail(STATUS_RESOURCE, "zstd cannot compress %zu bytes: %s", bytes, ZSTD_getErrorName(n));
+    seal(c->packed, n);
+    *packed = c->packed;
+    *packed_bytes = n + SEAL_BYTES;
+    return STATUS_OK;
+}
+
+const char *chunk_unpack(chunk_codec *c, const uint8_t *packed, size_t packed_bytes, void *values, size_t bytes, size_t width)
+{
+    if (packed_bytes <= SEAL_BYTES)
+        return "is too short";
+    size_t frame = packed_bytes - SEAL_BYTES;
+    if (!is_sealed(packed, frame))
+        return "does not agree with its checksum";
+    if (ZSTD_getFrameContentSize(packed, frame) != bytes)
+        return "is not of the chunk's size";
+    if (!c->decompressor && !(c->decompressor = ZSTD_createDCtx()))
+        return "finds no memory for a zstd decompressor";
+    uint8_t *to = values;
+    if (width > 1) {
+        if (reserve(&c->shuffled, &c->shuffled_capacity, bytes) != STATUS_OK)
+            return "finds no memory";
+        to = c->shuffled;
+    }
+    if (ZSTD_decompressDCtx(c->decompressor, to, bytes, packed, frame) != bytes)
+        return "is not valid zstd";
+    if (width > 1)
+        unshuffle(c->shuffled, bytes, width, values);
+    return NULL;
+}

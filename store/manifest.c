@@ -1,0 +1,245 @@
+#include "store/manifest.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/files.h"
+#include "common/hash.h"
+
+enum { MANIFEST_FORMAT = 1, MOST_BYTES = 256 << 20 };
+
+void manifest_free(manifest *m)
+{
+    for (int64_t i = 0; m->file && i < m->files; i++)
+        free(m->file[i].name);
+    free(m->file);
+    free(m->stage);
+    free(m->inputs);
+    free(m->identity);
+    free(m->tokenizer);
+    *m = (manifest){0};
+}
+
+/* ---- texts of many lines stand in the file as lists of lines ---- */
+
+static json_t *lines_of(const char *text)
+{
+    json_t *list = json_array();
+    for (;;) {
+        size_t n = strcspn(text, "\n");
+        if (json_array_append_new(list, json_stringn(text, n)) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+        if (text[n] == 0)
+            return list;
+        text += n + 1;
+    }
+}
+
+static status join_lines(const json_t *list, const char *path, const char *name, char **text)
+{
+    size_t bytes = 0, i;
+    const json_t *line;
+    if (!json_is_array(list) || json_array_size(list) == 0)
+        return fail(STATUS_INPUT, "%s: '%s' is not a list of lines; run the stage again", path, name);
+    json_array_foreach((json_t *)list, i, line)
+        bytes += json_string_length(line) + 1;
+    char *to;
+    TRY(memory_new(&to, bytes, name));
+    *text = to;
+    json_array_foreach((json_t *)list, i, line) {
+        if (!json_is_string(line))
+            return fail(STATUS_INPUT, "%s: '%s' is not a list of lines; run the stage again", path, name);
+        if (i > 0)
+            *to++ = '\n';
+        memcpy(to, json_string_value(line), json_string_length(line));
+        to += json_string_length(line);
+    }
+    return STATUS_OK;
+}
+
+/* ---- reading ---- */
+
+static status get_count(const json_t *from, const char *path, const char *name, int64_t *value)
+{
+    const json_t *v = json_object_get(from, name);
+    if (!json_is_integer(v) || json_integer_value(v) < 0)
+        return fail(STATUS_INPUT, "%s: '%s' is missing or no count; run the stage again", path, name);
+    *value = json_integer_value(v);
+    return STATUS_OK;
+}
+
+static status get_text(const json_t *from, const char *path, const char *name, char **text)
+{
+    const json_t *v = json_object_get(from, name);
+    if (!json_is_string(v) || strlen(json_string_value(v)) != json_string_length(v))
+        return fail(STATUS_INPUT, "%s: '%s' is missing or no text; run the stage again", path, name);
+    TRY(memory_new(text, json_string_length(v) + 1, name));
+    memcpy(*text, json_string_value(v), json_string_length(v));
+    return STATUS_OK;
+}
+
+static status get_hash(const json_t *from, const char *path, const char *name, char hex[HASH_HEX])
+{
+    const json_t *v = json_object_get(from, name);
+    const char *text = json_is_string(v) ? json_string_value(v) : "";
+    if (strspn(text, "0123456789abcdef") != HASH_HEX - 1 || text[HASH_HEX - 1] != 0)
+        return fail(STATUS_INPUT, "%s: '%s' is missing or no SHA-256; run the stage again", path, name);
+    memcpy(hex, text, HASH_HEX);
+    return STATUS_OK;
+}
+
+static status get_file(const json_t *from, const char *path, manifest_file *f)
+{
+    int64_t bytes = 0;
+    TRY(get_text(from, path, "name", &f->name));
+    if (f->name[0] == 0 || f->name[0] == '.' || strchr(f->name, '/'))
+        return fail(STATUS_INPUT, "%s: '%s' is no name of a file beside it", path, f->name);
+    TRY(get_count(from, path, "rows", &f->rows));
+    TRY(get_count(from, path, "tokens", &f->tokens));
+    TRY(get_count(from, path, "bytes", &bytes));
+    f->bytes = (uint64_t)bytes;
+    return get_hash(from, path, "sha256", f->sha256);
+}
+
+static status get_files(const json_t *root, const char *path, manifest *m)
+{
+    const json_t *list = json_object_get(root, "files");
+    int64_t rows = 0, tokens = 0;
+    if (!json_is_array(list))
+        return fail(STATUS_INPUT, "%s: 'files' is missing or no list; run the stage again", path);
+    m->files = (int64_t)json_array_size(list);
+    TRY(memory_new(&m->file, (size_t)m->files * sizeof *m->file, "the files of a manifest"));
+    for (int64_t i = 0; i < m->files; i++) {
+        TRY(get_file(json_array_get(list, (size_t)i), path, &m->file[i]));
+        if (m->file[i].rows > m->rows - rows || m->file[i].tokens > m->tokens - tokens)
+            return fail(STATUS_INPUT, "%s: its files have more rows or tokens than it says in all; run the stage again", path);
+        rows += m->file[i].rows;
+        tokens += m->file[i].tokens;
+    }
+    if (rows != m->rows || tokens != m->tokens)
+        return fail(STATUS_INPUT, "%s: its files have fewer rows or tokens than it says in all; run the stage again", path);
+    return STATUS_OK;
+}
+
+static status get_manifest(const json_t *root, const char *path, manifest *m)
+{
+    int64_t format = 0;
+    TRY(get_count(root, path, "format", &format));
+    if (format != MANIFEST_FORMAT)
+        return fail(STATUS_INPUT, "%s: format %lld; this program reads format %d: run the stage again", path, (long long)format, MANIFEST_FORMAT);
+    TRY(get_text(root, path, "stage", &m->stage));
+    TRY(join_lines(json_object_get(root, "inputs"), path, "inputs", &m->inputs));
+    TRY(join_lines(json_object_get(root, "identity"), path, "identity", &m->identity));
+    TRY(join_lines(json_object_get(root, "tokenizer"), path, "tokenizer", &m->tokenizer));
+    TRY(get_count(root, path, "rows", &m->rows));
+    TRY(get_count(root, path, "tokens", &m->tokens));
+    TRY(get_hash(root, path, "data_identity", m->data_identity));
+    return get_files(root, path, m);
+}
+
+status manifest_read(const char *folder, manifest *m)
+{
+    char *path = NULL, *text = NULL;
+    size_t bytes;
+    json_t *root = NULL;
+    json_error_t error;
+    status st;
+    *m = (manifest){0};
+    TRY_DONE(file_join(folder, "manifest.json", &path));
+    if (!file_is_folder(folder))
+        TRY_DONE(fail(STATUS_INPUT, "%s: no such folder; give one that preprocess or shard wrote", folder));
+    if (!file_exists(path))
+        TRY_DONE(fail(STATUS_INPUT, "%s: is missing, so the folder is not finished: run the stage that makes it again", path));
+    TRY_DONE(file_read_all(path, MOST_BYTES, &text, &bytes));
+    root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+    if (!root)
+        TRY_DONE(fail(STATUS_INPUT, "%s: line %d: %s; run the stage again", path, error.line, error.text));
+    TRY_DONE(get_manifest(root, path, m));
+done:
+    json_decref(root);
+    free(text);
+    free(path);
+    if (st != STATUS_OK)
+        manifest_free(m);
+    return st;
+}
+
+/* ---- writing ---- */
+
+static json_t *pack_files(const manifest *m)
+{
+    json_t *list = json_array();
+    for (int64_t i = 0; i < m->files; i++) {
+        const manifest_file *f = &m->file[i];
+        json_t *one = json_pack("{s:s, s:I, s:I, s:I, s:s}", "name", f->name, "rows", (json_int_t)f->rows, "tokens", (json_int_t)f->tokens, "bytes",
+                                (json_int_t)f->bytes, "sha256", f->sha256);
+        if (!one || json_array_append_new(list, one) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+status manifest_write(const char *folder, const manifest *m)
+{
+    char *path = NULL, *text = NULL;
+    status st;
+    json_t *root = json_pack("{s:i, s:s, s:o, s:o, s:o, s:I, s:I, s:s, s:o}", "format", MANIFEST_FORMAT, "stage", m->stage, "inputs",
+                             lines_of(m->inputs ? m->inputs : ""), "identity", lines_of(m->identity ? m->identity : ""), "tokenizer", lines_of(m->tokenizer), "rows",
+                             (json_int_t)m->rows, "tokens", (json_int_t)m->tokens, "data_identity", m->data_identity, "files", pack_files(m));
+    if (!root)
+        return fail(STATUS_INPUT, "%s: manifest.json cannot be made: a name of a file or an option is not valid UTF-8; rename the input", folder);
+    TRY_DONE(file_join(folder, "manifest.json", &path));
+    text = json_dumps(root, JSON_INDENT(1));
+    if (!text)
+        TRY_DONE(fail(STATUS_RESOURCE, "out of memory for %s", path));
+    size_t n = strlen(text);
+    text[n] = '\n'; /* in place of the NUL: the text is written by its length */
+    TRY_DONE(file_write_atomic(path, text, n + 1));
+done:
+    json_decref(root);
+    free(text);
+    free(path);
+    return st;
+}
+
+/* ---- checking ---- */
+
+static status check_file(const char *path, const manifest_file *f, bool deep)
+{
+    uint64_t bytes;
+    char hex[HASH_HEX];
+    if (!file_exists(path))
+        return fail(STATUS_INPUT, "%s: is missing; run the stage that makes it again", path);
+    TRY(file_size(path, &bytes));
+    if (bytes != f->bytes)
+        return fail(STATUS_INPUT, "%s: has %llu bytes, its manifest says %llu; run the stage that makes it again", path, (unsigned long long)bytes,
+                    (unsigned long long)f->bytes);
+    if (!deep)
+        return STATUS_OK;
+    TRY(hash_sha256_file(path, hex));
+    if (strcmp(hex, f->sha256) != 0)
+        return fail(STATUS_INPUT, "%s: its bytes do not agree with the SHA-256 in its manifest; run the stage that makes it again", path);
+    return STATUS_OK;
+}
+
+status manifest_check_file(const char *folder, const manifest *m, int64_t index, bool deep)
+{
+    char *path;
+    TRY(file_join(folder, m->file[index].name, &path));
+    status st = check_file(path, &m->file[index], deep);
+    free(path);
+    return st;
+}
+
+status manifest_check(const char *folder, const manifest *m, bool deep)
+{
+    for (int64_t i = 0; i < m->files; i++)
+        TRY(manifest_check_file(folder, m, i, deep));
+    return STATUS_OK;
+}

@@ -1,0 +1,22 @@
+/* The inside of an open row file, for the verifier (rowfile_verify.c) alone. */
+#ifndef FRETSAW_STORE_ROWFILE_READ_H
+#define FRETSAW_STORE_ROWFILE_READ_H
+
+#include "store/rowfile.h"
+#include "store/sets.h"
+
+struct rowfile {
+    char *path;
+    hid_t file;
+    rowfile_meta meta;
+    column set[SETS];
+    chunk_codec codec;
+    int64_t rows, tokens, id_bytes;
+    /* the row that rowfile_read_row gave out last */
+    uint32_t *token;
+    char *id;
+    float *label;
+    size_t token_capacity, id_capacity;
+};
+
+#endif

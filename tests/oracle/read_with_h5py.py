@@ -1,0 +1,45 @@
+"""Reads a row file with h5py and hdf5plugin alone and compares it, value by value, with the text that the test wrote.
+
+usage: python read_with_h5py.py ROWS.h5 EXPECTED.txt
+"""
+import sys
+
+import h5py
+import hdf5plugin  # noqa: F401  (registers filter 32015)
+import numpy as np
+
+
+def texts(attribute):
+    return [t.decode() if isinstance(t, bytes) else str(t) for t in np.ravel(attribute)]
+
+
+def main(rows, expected):
+    with h5py.File(rows, "r") as f:
+        assert int(f.attrs["fretsaw_rows"]) == 1
+        names = {}
+        f.visititems(lambda name, item: names.setdefault(name, item))
+        for name, item in names.items():
+            if isinstance(item, h5py.Dataset):
+                assert item.chunks[0] == 65536 and item.maxshape[0] is None, name
+                assert item.shuffle and "32015" in item._filters, name
+        source, lang = texts(f.attrs["sources"])[::2], texts(f.attrs["langs"])
+        ids, offsets = f["tokens/ids"][:], f["tokens/offsets"][:]
+        id_bytes, id_offsets = f["rows/id_bytes"][:].tobytes(), f["rows/id_offsets"][:]
+        label = f["rows/label"][:].view(np.uint32)
+        columns = [f["rows/" + n][:] for n in ("number", "source", "lang", "hash", "text_hash")]
+    with open(expected) as wanted:
+        count = 0
+        for i, line in enumerate(wanted):
+            number, s, l, h, t = (c[i] for c in columns)
+            has = "%s|%d|%s|%s|%016x|%016x|%s|%s\n" % (
+                id_bytes[id_offsets[i]:id_offsets[i + 1]].hex(), number, source[s], lang[l], h, t,
+                "".join("%08x " % v for v in label[i]), "".join("%d " % v for v in ids[offsets[i]:offsets[i + 1]]))
+            if has != line:
+                sys.exit("row %d differs:\n%s%s" % (i, has, line))
+            count += 1
+    if count != len(offsets) - 1:
+        sys.exit("%d rows expected, %d in the file" % (count, len(offsets) - 1))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,102 @@
+/* manifest.json: comes back as written, faulty ones are refused by name, and the files it names are checked. */
+#include "store/manifest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/files.h"
+#include "support/rows.h"
+#include "support/support.h"
+
+START_TEST(comes_back)
+{
+    const char *folder = support_scratch();
+    char stage[] = "shard", inputs[] = "a 1\nb 2\n", none[] = "", tokenizer[] = "k=v \"quoted\" \xc3\xa9\n\n", a[] = "a.h5", b[] = "b.h5", bad[] = "\xff";
+    manifest m = {.stage = stage, .inputs = inputs, .identity = none, .tokenizer = tokenizer, .files = 2,
+                  .file = (manifest_file[]){{a, 3, 40, 1000, {0}}, {b, 0, 0, UINT32_MAX, {0}}}, .rows = 3, .tokens = 40}, r;
+    memset(m.data_identity, 'a', 64);
+    memset(m.file[0].sha256, '0', 64);
+    memset(m.file[1].sha256, 'f', 64);
+    ck_ok(manifest_write(folder, &m));
+    ck_ok(manifest_read(folder, &r));
+    ck_assert_str_eq(r.stage, m.stage);
+    ck_assert_str_eq(r.inputs, m.inputs);
+    ck_assert_str_eq(r.identity, m.identity);
+    ck_assert_str_eq(r.tokenizer, m.tokenizer);
+    ck_assert_str_eq(r.data_identity, m.data_identity);
+    ck_assert(r.files == 2 && r.rows == 3 && r.tokens == 40);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_str_eq(r.file[i].name, m.file[i].name);
+        ck_assert_str_eq(r.file[i].sha256, m.file[i].sha256);
+        ck_assert(r.file[i].rows == m.file[i].rows && r.file[i].tokens == m.file[i].tokens && r.file[i].bytes == m.file[i].bytes);
+    }
+    manifest_free(&r);
+    m.inputs = bad;
+    ck_fails(manifest_write(folder, &m), STATUS_INPUT, "UTF-8");
+}
+END_TEST
+
+START_TEST(faulty_ones_are_refused)
+{
+    const char *folder = support_scratch();
+    char *path, *text;
+    size_t bytes;
+    manifest m;
+    test_rows t;
+    ck_fails(manifest_read("/no/such/folder", &m), STATUS_INPUT, "no such folder");
+    ck_fails(manifest_read(folder, &m), STATUS_INPUT, "run the stage");
+    rows_make(&t, 100, 1, 10);
+    rows_write_folder(&t, 3, folder);
+    ck_ok(file_join(folder, "manifest.json", &path));
+    ck_ok(file_read_all(path, 0, &text, &bytes));
+    for (int i = 0; i < 2000; i++) { /* flips and cuts: refused or read, never a crash */
+        char *copy = malloc(bytes);
+        memcpy(copy, text, bytes);
+        copy[support_below(bytes)] = (char)support_below(256);
+        size_t n = i % 2 ? bytes : support_below(bytes);
+        ck_ok(file_write_atomic(path, copy, n));
+        status st = manifest_read(folder, &m);
+        ck_assert_msg(st == STATUS_OK || st == STATUS_INPUT, "%s", status_message());
+        if (st == STATUS_OK)
+            manifest_free(&m);
+        else
+            ck_assert_ptr_nonnull(strstr(status_message(), "manifest.json"));
+        free(copy);
+    }
+    free(text), free(path);
+    rows_free(&t);
+}
+END_TEST
+
+START_TEST(files_are_checked)
+{
+    const char *folder = support_scratch();
+    char *path, *bytes;
+    size_t size;
+    manifest m;
+    test_rows t;
+    rows_make(&t, 100, 1, 10);
+    rows_write_folder(&t, 3, folder);
+    ck_ok(manifest_read(folder, &m));
+    ck_ok(manifest_check(folder, &m, true));
+    ck_ok(file_join(folder, m.file[1].name, &path));
+    ck_ok(file_read_all(path, 0, &bytes, &size));
+    bytes[size / 2] ^= 4;
+    ck_ok(file_write_atomic(path, bytes, size));
+    ck_ok(manifest_check(folder, &m, false));
+    ck_fails(manifest_check(folder, &m, true), STATUS_INPUT, m.file[1].name);
+    ck_ok(manifest_check_file(folder, &m, 0, true));
+    ck_ok(file_write_atomic(path, bytes, size - 1));
+    ck_fails(manifest_check(folder, &m, false), STATUS_INPUT, m.file[1].name);
+    ck_ok(file_remove(path));
+    ck_fails(manifest_check(folder, &m, false), STATUS_INPUT, "is missing");
+    free(bytes), free(path);
+    manifest_free(&m);
+    rows_free(&t);
+}
+END_TEST
+
+int main(void)
+{
+    return support_run("manifest", (const TTest *[]){comes_back, faulty_ones_are_refused, files_are_checked, NULL});
+}
