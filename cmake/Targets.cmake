@@ -18,13 +18,13 @@ function(fretsaw_library name)
   target_link_libraries(${name} PUBLIC fretsaw_flags ${arg_LINK})
 endfunction()
 
-# fretsaw_program(NAME SOURCES... LINK targets...): one of the programs; installed to lib/fretsaw/bin.
+# fretsaw_program(NAME SOURCES... LINK targets...): one of the programs, target program_NAME; installed to lib/fretsaw/bin.
 function(fretsaw_program name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
-  add_executable(fretsaw_${name} ${arg_SOURCES})
-  set_target_properties(fretsaw_${name} PROPERTIES OUTPUT_NAME ${name})
-  target_link_libraries(fretsaw_${name} PRIVATE fretsaw_flags ${arg_LINK})
-  install(TARGETS fretsaw_${name} RUNTIME DESTINATION lib/fretsaw/bin)
+  add_executable(program_${name} ${arg_SOURCES})
+  set_target_properties(program_${name} PROPERTIES OUTPUT_NAME ${name})
+  target_link_libraries(program_${name} PRIVATE fretsaw_flags ${arg_LINK})
+  install(TARGETS program_${name} RUNTIME DESTINATION lib/fretsaw/bin)
 endfunction()
 
 # fretsaw_test(NAME SOURCES... LINK targets... [LABELS ...] [TIMEOUT s] [RANKS 1 2 ...]): a Check program under CTest.

@@ -1,0 +1,37 @@
+/* The inputs before anything is written: every record's structure, the columns, every label and language. So a faulty input leaves no
+ * part behind, and what is said of it does not depend on the ranks.
+ *
+ *     check_result c;
+ *     TRY(check_inputs(&splits, &rules, &c));       // collective; STATUS_INPUT with the first fault
+ *     check_free(&c, splits.inputs);
+ *
+ * First means: the first input that has a fault; in it the structure of the whole file comes before its columns, and those before its values.
+ */
+#ifndef FRETSAW_PREPROCESS_CHECK_H
+#define FRETSAW_PREPROCESS_CHECK_H
+
+#include "preprocess/columns.h"
+#include "preprocess/label.h"
+#include "preprocess/langs.h"
+#include "preprocess/splits.h"
+
+typedef struct check_rules {
+    csv_wanted columns;
+    label_rule label;
+    bool na_keep;   /* missing-value words are texts */
+    int64_t memory; /* of the CSV reader: csv_reader_create */
+} check_rules;
+
+typedef struct check_result {
+    csv_columns *input;   /* one an input */
+    int64_t labels;   /* C of the rows: 0 when no input has a label column and the user named none */
+    lang_set langs;
+    int64_t rows, missing, replaced; /* missing texts; U+FFFD that stand for invalid UTF-8 in ids, texts and languages */
+    int64_t rows_replaced;
+} check_result;
+
+/* Collective. Every rank gets the same result, or the same error. */
+status check_inputs(const csv_splits *s, const check_rules *rules, check_result *out);
+void check_free(check_result *c, int64_t inputs);
+
+#endif

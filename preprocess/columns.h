@@ -1,0 +1,39 @@
+/* Which columns of an input hold the id, the text, the language and the labels, by the names in its header.
+ *
+ *     columns c;
+ *     TRY(columns_find(&wanted, reader, &c, &fault));       // the reader stands at the header
+ *     if (fault.kind != CSV_FINE) ...
+ *     columns_free(&c);
+ *
+ * Each wanted column may have several names; the first of them that the header has counts. Local.
+ */
+#ifndef FRETSAW_PREPROCESS_COLUMNS_H
+#define FRETSAW_PREPROCESS_COLUMNS_H
+
+#include "common/options.h"
+#include "preprocess/csv.h"
+
+typedef struct csv_wanted {
+    option_list id, text;
+    option_list lang;   /* may be absent from an input unless lang_given */
+    option_list labels; /* each item: names with | between; the first is the label's own */
+    bool lang_given;    /* the user named the column: an input without it is faulty */
+    bool labels_given;  /* the user named the labels: an input has all of them or none, and one input has them */
+} csv_wanted;
+
+typedef struct csv_columns {
+    int64_t width;
+    int64_t id, text, lang; /* numbers of columns from 0; lang -1: none */
+    int64_t labels;         /* as wanted */
+    int64_t *label;         /* -1: the input has none */
+} csv_columns;
+
+/* Reads the names from the reader's record. A fault is not an error: *fault says CSV_NO_ID and so on, or CSV_EQUAL_NAMES at the last
+ * of them. Errors: STATUS_RESOURCE. */
+status columns_find(const csv_wanted *wanted, csv_reader *header, csv_columns *out, csv_fault *fault);
+void columns_free(csv_columns *c);
+bool columns_labelled(const csv_columns *c); /* has a label column */
+/* The label's own name: what stands before the first |. A fresh string in *out. */
+status columns_label_name(const csv_wanted *wanted, int64_t label, char **out);
+
+#endif

@@ -1,0 +1,155 @@
+#include "preprocess/duplicates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/comm.h"
+#include "common/hash.h"
+
+enum { BLOCK = 65536 };
+
+typedef struct duplicate_entry {
+    uint64_t text, labels; /* labels 0: unlabelled */
+} duplicate_entry;
+
+typedef struct duplicate_round {
+    const token_parts *p;
+    uint64_t number, count;   /* this round of how many */
+    size_t *to, *from, *next; /* bytes for and from each rank; where the next entry for a rank goes */
+    duplicate_entry *send;              /* NULL while counting */
+    uint64_t *hashes;         /* BLOCK */
+    float *labels;            /* BLOCK x C */
+} duplicate_round;
+
+/* Which of `count` equal ranges of 64-bit values. */
+static uint64_t range_of(uint64_t value, uint64_t count)
+{
+    return (uint64_t)((unsigned __int128)value * count >> 64);
+}
+
+static uint64_t labels_hash(const float *labels, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (labels[i] == labels[i])
+            return hash_xxh3(labels, (size_t)count * sizeof *labels) | 1;
+    return 0;
+}
+
+/* Counts, or places, the entries of one part that belong to this round. */
+static status take_part(duplicate_round *r, rowfile *f)
+{
+    int64_t rows = rowfile_rows(f), labels = rowfile_get_meta(f)->labels;
+    for (int64_t first = 0; first < rows; first += BLOCK) {
+        int64_t n = rows - first < BLOCK ? rows - first : BLOCK;
+        TRY(rowfile_read_text_hashes(f, first, n, r->hashes));
+        if (r->send)
+            TRY(rowfile_read_labels(f, first, n, r->labels));
+        for (int64_t i = 0; i < n; i++) {
+            uint64_t h = r->hashes[i];
+            if (range_of(h, r->count) != r->number)
+                continue;
+            uint64_t to = range_of(h << 32 | h >> 32, (uint64_t)comm_size()); /* other bits than the round's */
+            if (r->send)
+                r->send[r->next[to]++] = (duplicate_entry){h, labels_hash(r->labels + i * labels, labels)};
+            else
+                r->to[to] += sizeof(duplicate_entry);
+        }
+    }
+    return STATUS_OK;
+}
+
+static status take_all(duplicate_round *r)
+{
+    for (int64_t i = comm_rank(); i < r->p->count; i += comm_size()) {
+        rowfile *f;
+        TRY(rowfile_open(r->p->part[i].path, &f));
+        status st = take_part(r, f);
+        rowfile_free(f);
+        TRY(st);
+    }
+    return STATUS_OK;
+}
+
+static int by_text_then_labels(const void *a, const void *b)
+{
+    const duplicate_entry *x = a, *y = b;
+    if (x->text != y->text)
+        return x->text < y->text ? -1 : 1;
+    return x->labels < y->labels ? -1 : x->labels > y->labels;
+}
+
+static void count_groups(duplicate_entry *e, size_t n, duplicate_counts *out)
+{
+    qsort(e, n, sizeof *e, by_text_then_labels);
+    for (size_t i = 0, end; i < n; i = end) {
+        size_t labelled = i; /* unlabelled rows have come first */
+        for (end = i + 1; end < n && e[end].text == e[i].text; end++) {
+        }
+        while (labelled < end && e[labelled].labels == 0)
+            labelled++;
+        if (end - i < 2)
+            continue;
+        out->rows += (int64_t)(end - i) - 1;
+        out->texts++;
+        out->conflicts += labelled < end && e[labelled].labels != e[end - 1].labels;
+    }
+}
+
+static status run_round(duplicate_round *r, duplicate_counts *out)
+{
+    size_t ranks = (size_t)comm_size(), sent = 0, received = 0;
+    size_t *table = NULL;
+    duplicate_entry *got = NULL;
+    memset(r->to, 0, ranks * sizeof *r->to);
+    r->send = NULL;
+    status st = take_all(r);
+    if (st == STATUS_OK)
+        st = memory_new(&table, ranks * ranks * sizeof *table, "the exchange of text hashes");
+    TRY_DONE(comm_agree(st));
+    comm_all_gather(r->to, ranks * sizeof *r->to, table);
+    for (size_t i = 0; i < ranks; i++) {
+        r->next[i] = sent / sizeof(duplicate_entry);
+        r->from[i] = table[i * ranks + (size_t)comm_rank()];
+        sent += r->to[i];
+        received += r->from[i];
+    }
+    st = memory_new(&r->send, sent, "text hashes");
+    if (st == STATUS_OK)
+        st = memory_new(&got, received, "text hashes");
+    if (st == STATUS_OK)
+        st = take_all(r);
+    TRY_DONE(comm_agree(st));
+    comm_exchange(r->send, r->to, got, r->from);
+    count_groups(got, received / sizeof(duplicate_entry), out);
+done:
+    free(table);
+    free(got);
+    free(r->send);
+    return st;
+}
+
+status duplicates_count(const token_parts *p, int64_t rows, int64_t memory, duplicate_counts *out)
+{
+    size_t ranks = (size_t)comm_size(), labels = (size_t)p->job->checked->labels;
+    uint64_t need = 2 * (uint64_t)rows * sizeof(duplicate_entry) / ranks, half = (uint64_t)memory / 2;
+    duplicate_round r = {.p = p, .count = 1 + need / half};
+    *out = (duplicate_counts){0};
+    status st = memory_new(&r.to, 3 * ranks * sizeof *r.to, "the exchange of text hashes");
+    if (st == STATUS_OK)
+        st = memory_new(&r.hashes, BLOCK * sizeof *r.hashes, "text hashes");
+    if (st == STATUS_OK)
+        st = memory_new(&r.labels, BLOCK * (labels + 1) * sizeof *r.labels, "labels");
+    TRY_DONE(comm_agree(st));
+    r.from = r.to + ranks;
+    r.next = r.from + ranks;
+    for (; r.number < r.count; r.number++)
+        TRY_DONE(run_round(&r, out));
+    int64_t sums[] = {out->rows, out->texts, out->conflicts};
+    comm_sum_int64(sums, 3);
+    *out = (duplicate_counts){.rows = sums[0], .texts = sums[1], .conflicts = sums[2]};
+done:
+    free(r.to);
+    free(r.hashes);
+    free(r.labels);
+    return st;
+}

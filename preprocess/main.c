@@ -1,0 +1,148 @@
+/* preprocess: CSVs to token parts, and `preprocess view`. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/comm.h"
+#include "common/log.h"
+#include "common/program.h"
+#include "common/stop.h"
+#include "preprocess/stage.h"
+#include "preprocess/view.h"
+
+static struct {
+    const char *vocab, *out, *unlabelled;
+    option_list id, text, lang, labels, fill;
+    bool lang_given, labels_given, fill_given;
+    int lower, na;
+    int64_t split, memory, report_length, time_limit;
+} o;
+
+enum { NA_PANDAS, NA_KEEP };
+
+static const option table[] = {
+    {.name = "vocab", .type = OPTION_TEXT, .field = &o.vocab, .group = "Input", .unit = "FOLDER|FILE",
+     .help = "vocabulary: a model's folder with vocab.txt, or the file itself (required)"},
+    {.name = "lower", .type = OPTION_CHOICE, .kind = OPTION_IDENTITY, .field = &o.lower, .fallback = "auto", .choices = "auto|yes|no", .group = "Input",
+     .help = "lower-case and strip accents; auto: as tokenizer_config.json beside the vocabulary says"},
+    {.name = "id-column", .type = OPTION_LIST, .kind = OPTION_IDENTITY, .field = &o.id, .fallback = "id", .group = "Input",
+     .help = "name of the id column; of several the first that a file has"},
+    {.name = "text-column", .type = OPTION_LIST, .kind = OPTION_IDENTITY, .field = &o.text, .fallback = "comment_text,content,text", .group = "Input",
+     .help = "name of the text column, likewise"},
+    {.name = "lang-column", .type = OPTION_LIST, .kind = OPTION_IDENTITY, .field = &o.lang, .fallback = "lang", .given = &o.lang_given, .group = "Input",
+     .help = "name of the language column, likewise; files may lack it unless you name it"},
+    {.name = "labels", .type = OPTION_LIST, .kind = OPTION_IDENTITY, .field = &o.labels, .fallback = "toxic|target", .given = &o.labels_given,
+     .group = "Input", .help = "label columns; a label with several names in the files has | between them, the first is its own. A file has all of them, "
+                               "or none and is unlabelled"},
+    {.name = "unlabelled", .type = OPTION_TEXT, .kind = OPTION_IDENTITY, .field = &o.unlabelled, .unit = "NUMBER", .group = "Input",
+     .help = "a number that stands for no label, such as -1, besides the empty field and missing-value words"},
+    {.name = "na", .type = OPTION_CHOICE, .kind = OPTION_IDENTITY, .field = &o.na, .fallback = "pandas", .choices = "pandas|keep", .group = "Input",
+     .help = "texts such as NA, null and the empty one: missing, as pandas has it, or kept as they are"},
+    {.name = "fill", .type = OPTION_LIST, .kind = OPTION_IDENTITY, .field = &o.fill, .fallback = "none", .given = &o.fill_given, .group = "Input",
+     .help = "text in place of a missing one; one for all files, or one for each"},
+    {.name = "out", .type = OPTION_TEXT, .field = &o.out, .group = "Output", .unit = "FOLDER", .help = "where the parts and manifest.json go (required)"},
+    {.name = "split", .type = OPTION_SIZE, .kind = OPTION_IDENTITY, .field = &o.split, .fallback = "64M", .min = 1, .max = 0x1p50, .group = "Output",
+     .help = "bytes of CSV behind each part"},
+    {.name = "report-length", .type = OPTION_INT, .field = &o.report_length, .fallback = "192", .min = 3, .max = 1e9, .group = "Output", .unit = "N",
+     .help = "maximum length, [CLS] and [SEP] included, that the report counts longer rows for"},
+    {.name = "memory", .type = OPTION_SIZE, .field = &o.memory, .fallback = "1G", .min = 64 * 1024, .max = 0x1p50, .group = "Execution",
+     .help = "memory a rank for reading; a field may fill half of it"},
+    {.name = "time-limit", .type = OPTION_SECONDS, .field = &o.time_limit, .fallback = "0", .group = "Execution",
+     .help = "stop with exit code 75 after this time, whole parts kept; 0: none"},
+    {0},
+};
+
+static const option_program about = {
+    .name = "preprocess",
+    .purpose = "Turns comment CSVs into parts of tokens.",
+    .usage = "CSV...",
+    .examples = "  preprocess --vocab mbert/ --out tokens/train train.csv more.csv\n"
+                "  mpirun -np 8 preprocess --vocab mbert/ --out tokens/train train.csv\n"
+                "  preprocess view --vocab mbert/ \"A text to look at.\"      (preprocess view --help)\n",
+};
+
+static struct {
+    const char *vocab;
+    int lower, truncate;
+    int64_t max_length;
+    bool pad, pair;
+} v;
+
+static const option view_table[] = {
+    {.name = "vocab", .type = OPTION_TEXT, .field = &v.vocab, .group = "View", .unit = "FOLDER|FILE",
+     .help = "vocabulary: a model's folder with vocab.txt, or the file itself (required)"},
+    {.name = "lower", .type = OPTION_CHOICE, .field = &v.lower, .fallback = "auto", .choices = "auto|yes|no", .group = "View",
+     .help = "lower-case and strip accents; auto: as tokenizer_config.json beside the vocabulary says"},
+    {.name = "max-length", .type = OPTION_INT, .field = &v.max_length, .fallback = "0", .min = 0, .max = 1e9, .group = "View", .unit = "N",
+     .help = "cut to this length, [CLS] and [SEP] included; 0: uncut"},
+    {.name = "pad", .type = OPTION_FLAG, .field = &v.pad, .group = "View", .help = "fill up to --max-length with [PAD]"},
+    {.name = "truncate", .type = OPTION_CHOICE, .field = &v.truncate, .fallback = "head", .choices = "head|tail|head-tail", .group = "View",
+     .help = "which tokens of a text too long stay"},
+    {.name = "pair", .type = OPTION_FLAG, .field = &v.pair, .group = "View", .help = "of standard input the first line is one text, the rest the other"},
+    {0},
+};
+
+static const option_program view_about = {
+    .name = "preprocess view",
+    .purpose = "Shows what the network gets for a text or a pair of texts.",
+    .usage = "[TEXT [TEXT]]",
+    .examples = "  preprocess view --vocab mbert/ \"You are kind.\"\n  preprocess view --vocab mbert/ --pair < two-texts.txt\n",
+};
+
+static status run_view(const option_list *words)
+{
+    option_list texts;
+    bool stop = false, quiet = false;
+    TRY(options_parse(&view_about, view_table, (int)words->count, words->item, &texts, &stop, &quiet));
+    if (stop)
+        return STATUS_OK;
+    if (!v.vocab)
+        return fail(STATUS_USAGE, "--vocab is missing; name the vocabulary's folder or file");
+    if (texts.count > 2)
+        return fail(STATUS_USAGE, "%zu texts; give one, a pair, or none to read standard input", texts.count);
+    if (v.pair && texts.count)
+        return fail(STATUS_USAGE, "--pair is for standard input; with texts on the command line leave it out");
+    view_options view = {.vocab = v.vocab, .settings = {.lower_case = (tokenizer_choice)v.lower}, .max_length = v.max_length, .pad = v.pad, .pair = v.pair,
+                         .truncate = (view_truncate)v.truncate};
+    for (size_t i = 0; i < texts.count; i++)
+        view.text[i] = texts.item[i];
+    return comm_rank() == 0 ? view_run(&view, stdout) : STATUS_OK;
+}
+
+static status run_stage(const option_list *words)
+{
+    char *identity = NULL;
+    stage_options stage = {
+        .inputs = words->item, .input_count = (int64_t)words->count, .vocab = o.vocab, .out = o.out, .split_bytes = o.split, .fill = o.fill,
+        .tokenizer = {.lower_case = (tokenizer_choice)o.lower}, .report_length = o.report_length,
+        .rules = {.na_keep = o.na == NA_KEEP, .memory = o.memory,
+                  .columns = {.id = o.id, .text = o.text, .lang = o.lang, .labels = o.labels, .lang_given = o.lang_given, .labels_given = o.labels_given}},
+    };
+    if (!o.vocab || !o.out)
+        return fail(STATUS_USAGE, "--%s is missing; name the %s", o.vocab ? "out" : "vocab", o.vocab ? "folder for the parts" : "vocabulary's folder or file");
+    if (o.na == NA_KEEP && o.fill_given)
+        return fail(STATUS_USAGE, "--fill has no use with --na keep, which takes no text as missing; leave one of them out");
+    if (o.unlabelled && o.unlabelled[0]) {
+        TRY(option_read_real("unlabelled", o.unlabelled, &stage.rules.label.unlabelled));
+        stage.rules.label.has_unlabelled = true;
+    }
+    TRY(options_text(&about, table, true, &identity));
+    stage.identity = identity;
+    stop_open(o.time_limit, 60);
+    status st = stage_run(&stage, stdout);
+    if (st == STATUS_STOPPED)
+        log_warn("stopped (%s); whole parts are kept: run the same command again", stop_wanted() ? stop_reason() : "another rank was asked to");
+    free(identity);
+    return st;
+}
+
+static status run(const option_list *words)
+{
+    return words->count && strcmp(words->item[0], "view") == 0 ? run_view(words) : comm_agree(run_stage(words));
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const commands[] = {"view", NULL};
+    return program_main(&(program){.options = &about, .table = table, .run = run, .commands = commands}, argc, argv);
+}

@@ -1,0 +1,50 @@
+/* The canonical splits of the inputs: pieces of --split bytes, each owner of the records that start in it. What they are depends on the
+ * inputs alone; ranks only decide who reads which.
+ *
+ *     splits s;
+ *     TRY(splits_open(paths, count, 64 << 20, &s));          // collective
+ *     for (int64_t i = s.mine_first; i < s.mine_end; i++) ... // a rank's own run of them
+ *     splits_close(&s);
+ *
+ * Opening reads every byte once, shared over the ranks: each split is counted for both states that it can be entered in, and the counts
+ * are composed in file order, so every rank knows of every split where its first record starts and which number it has.
+ */
+#ifndef FRETSAW_PREPROCESS_SPLITS_H
+#define FRETSAW_PREPROCESS_SPLITS_H
+
+#include "common/hash.h"
+#include "preprocess/csv.h"
+
+typedef struct csv_split {
+    int64_t input, number; /* number: from 0 within the input */
+    uint64_t from, to;     /* bytes */
+    uint64_t first;        /* where its first record starts; CSV_NOWHERE: it owns none */
+    int64_t record;        /* the number of that record, 0 the header */
+    int64_t records;       /* header included */
+} csv_split;
+
+typedef struct csv_input {
+    csv_file file;
+    char sha256[HASH_HEX];
+    uint64_t header;       /* where its first record starts; CSV_NOWHERE */
+    int64_t first_split, splits;
+    int64_t records;       /* header included */
+} csv_input;
+
+typedef struct csv_splits {
+    int64_t inputs, count;
+    csv_input *input;
+    csv_split *split;                  /* in order of input, then place */
+    int64_t mine_first, mine_end;  /* the run that this rank counts and checks */
+} csv_splits;
+
+/* Collective. paths stay the caller's and must live on. Errors: STATUS_INPUT, STATUS_IO, STATUS_USAGE for more splits than can be named. */
+status splits_open(char *const *paths, int64_t count, int64_t split_bytes, csv_splits *out);
+void splits_close(csv_splits *s);
+/* Rows of a split: its records without the header. Local. */
+int64_t splits_rows(const csv_split *s);
+/* The range of a split for a reader, or of an input's header (width 0). Local. */
+csv_range splits_range(const csv_split *s, int64_t width);
+csv_range splits_header(const csv_input *in);
+
+#endif

@@ -1,0 +1,227 @@
+#include "preprocess/stage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/comm.h"
+#include "common/files.h"
+#include "common/log.h"
+#include "preprocess/parts.h"
+#include "preprocess/report.h"
+#include "store/identity.h"
+#include "store/manifest.h"
+
+typedef struct stage_state {
+    const stage_options *o;
+    csv_splits splits;
+    check_result checked;
+    tokenizer *tokenizer;
+    rowfile_meta meta;  /* freed as a whole: see describe() */
+    char *inputs;       /* name, space, SHA-256, LF for each */
+    parts_job job;
+    token_parts parts;
+} stage_state;
+
+/* ---- who we are: inputs, options, tokenizer ---- */
+
+/* Input i is hashed by rank i mod size. */
+static status hash_inputs(stage_state *s)
+{
+    int ranks = comm_size();
+    status st = STATUS_OK;
+    for (int64_t i = comm_rank(); i < s->splits.inputs && st == STATUS_OK; i += ranks)
+        st = hash_sha256_file(s->splits.input[i].file.path, s->splits.input[i].sha256);
+    TRY(comm_agree(st));
+    for (int64_t i = 0; i < s->splits.inputs; i++)
+        comm_broadcast(s->splits.input[i].sha256, HASH_HEX, (int)(i % ranks));
+    return STATUS_OK;
+}
+
+static status name_inputs(stage_state *s)
+{
+    size_t room = 1, used = 0;
+    for (int64_t i = 0; i < s->splits.inputs; i++)
+        room += strlen(file_base(s->splits.input[i].file.path)) + HASH_HEX + 1;
+    TRY(memory_new(&s->inputs, room, "the names of the inputs"));
+    for (int64_t i = 0; i < s->splits.inputs; i++)
+        used += (size_t)snprintf(s->inputs + used, room - used, "%s %s\n", file_base(s->splits.input[i].file.path), s->splits.input[i].sha256);
+    return STATUS_OK;
+}
+
+/* The texts of --fill in one line, for the identity of the tokens. */
+static status fill_text(const option_list *fill, char **out)
+{
+    size_t room = 1, used = 0;
+    for (size_t i = 0; i < fill->count; i++)
+        room += strlen(fill->item[i]) + 1;
+    TRY(memory_new(out, room, "--fill"));
+    for (size_t i = 0; i < fill->count; i++)
+        used += (size_t)snprintf(*out + used, room - used, "%s%s", i ? "," : "", fill->item[i]);
+    return STATUS_OK;
+}
+
+static status identify_tokens(stage_state *s)
+{
+    bool keep = s->o->rules.na_keep;
+    char *fill = NULL;
+    TRY(tokenizer_create(s->o->vocab, &s->o->tokenizer, &s->tokenizer));
+    if (!keep)
+        TRY(fill_text(&s->o->fill, &fill));
+    status st = tokenizer_identity(s->tokenizer, &(tokenizer_row_rules){.na = keep ? "keep" : "pandas", .fill = keep ? "" : fill}, &s->meta.tokenizer);
+    free(fill);
+    return st;
+}
+
+/* What the parts say of themselves; needs the check's languages and labels. */
+static status describe(stage_state *s)
+{
+    rowfile_meta *m = &s->meta;
+    TRY(memory_new(&m->source, (size_t)s->splits.inputs * sizeof *m->source, "the inputs"));
+    m->sources = s->splits.inputs;
+    for (int64_t i = 0; i < m->sources; i++) {
+        const char *name = file_base(s->splits.input[i].file.path);
+        TRY(memory_new(&m->source[i].name, strlen(name) + 1, "an input's name"));
+        memcpy(m->source[i].name, name, strlen(name));
+        memcpy(m->source[i].sha256, s->splits.input[i].sha256, HASH_HEX);
+    }
+    TRY(memory_new(&m->lang, (size_t)s->checked.langs.count * sizeof *m->lang, "the languages"));
+    for (int64_t i = 0; i < s->checked.langs.count; i++) {
+        const char *lang = s->checked.langs.text[i];
+        TRY(memory_new(&m->lang[i], strlen(lang) + 1, "a language"));
+        memcpy(m->lang[i], lang, strlen(lang));
+        m->langs = i + 1;
+    }
+    TRY(memory_new(&m->label, (size_t)s->checked.labels * sizeof *m->label, "the labels"));
+    for (int64_t i = 0; i < s->checked.labels; i++) {
+        TRY(columns_label_name(&s->o->rules.columns, i, &m->label[i]));
+        m->labels = i + 1;
+    }
+    TRY(memory_new(&m->identity_text, strlen(s->o->identity) + 1, "the options"));
+    memcpy(m->identity_text, s->o->identity, strlen(s->o->identity));
+    return STATUS_OK;
+}
+
+/* ---- what is there already ---- */
+
+static status check_same(const stage_state *s, const manifest *m)
+{
+    const char *what = strcmp(m->stage, "preprocess") != 0         ? "the work of another stage"
+                       : strcmp(m->inputs, s->inputs) != 0         ? "the parts of other inputs"
+                       : strcmp(m->tokenizer, s->meta.tokenizer) != 0 ? "the parts of another tokenizer"
+                       : strcmp(m->identity, s->o->identity) != 0  ? "parts made with other options"
+                                                                   : NULL;
+    return what ? fail(STATUS_USAGE, "%s: holds %s; give another --out, or remove it", s->o->out, what) : STATUS_OK;
+}
+
+/* Collective. Each rank looks at its share of the files. */
+static bool files_are_whole(const stage_state *s, const manifest *m)
+{
+    bool damaged = false;
+    for (int64_t i = comm_rank(); i < m->files; i += comm_size()) {
+        manifest one = *m;
+        one.files = 1;
+        one.file = &m->file[i];
+        if (manifest_check(s->o->out, &one, true) != STATUS_OK) {
+            log_always("%s; it is made again", status_message());
+            damaged = true;
+        }
+    }
+    return !comm_any(damaged);
+}
+
+/* Collective. *done: a manifest of the same work is there and so is all that it names. */
+static status look_for_earlier(stage_state *s, FILE *report, bool *done)
+{
+    manifest m = {0};
+    char *path = NULL;
+    *done = false;
+    TRY(comm_agree(file_join(s->o->out, "manifest.json", &path)));
+    bool there = comm_any(file_exists(path));
+    free(path);
+    if (!there)
+        return STATUS_OK;
+    bool damaged = manifest_read(s->o->out, &m) != STATUS_OK;
+    if (damaged)
+        log_warn("%s; it is made again", status_message());
+    damaged = comm_any(damaged);
+    status st = damaged ? STATUS_OK : comm_agree(check_same(s, &m));
+    if (st == STATUS_OK && !damaged && files_are_whole(s, &m)) {
+        *done = true;
+        if (comm_rank() == 0 && report)
+            fprintf(report, "%s: done already: %lld rows in %lld part%s, all whole\n", s->o->out, (long long)m.rows, (long long)m.files,
+                    m.files == 1 ? "" : "s");
+    }
+    manifest_free(&m);
+    return st;
+}
+
+/* ---- the end ---- */
+
+static status write_manifest(const stage_state *s)
+{
+    const token_parts *p = &s->parts;
+    manifest m = {.stage = (char[]){"preprocess"}, .inputs = s->inputs, .identity = (char *)s->o->identity, .tokenizer = s->meta.tokenizer, .files = p->count};
+    char **paths = NULL;
+    status st;
+    TRY(memory_new(&m.file, (size_t)p->count * sizeof *m.file, "the manifest"));
+    TRY_DONE(memory_new(&paths, (size_t)p->count * sizeof *paths, "the manifest"));
+    for (int64_t i = 0; i < p->count; i++) {
+        const rowfile_summary *one = &p->part[i].summary;
+        m.file[i] = (manifest_file){.name = p->part[i].name, .rows = one->rows, .tokens = one->tokens, .bytes = one->bytes};
+        memcpy(m.file[i].sha256, one->sha256, sizeof m.file[i].sha256);
+        m.rows += one->rows;
+        m.tokens += one->tokens;
+        paths[i] = p->part[i].path;
+    }
+    TRY_DONE(data_identity_of_files(m.tokenizer, m.rows, paths, p->count, m.data_identity));
+    st = manifest_write(s->o->out, &m);
+done:
+    free(m.file);
+    free(paths);
+    return st;
+}
+
+static status check_options(const stage_options *o)
+{
+    if (o->input_count == 0)
+        return fail(STATUS_USAGE, "no CSV is named; give one or more");
+    if (!o->rules.na_keep && o->fill.count != 1 && (int64_t)o->fill.count != o->input_count)
+        return fail(STATUS_USAGE, "--fill has %zu texts for %lld inputs; give one for all, or one for each", o->fill.count, (long long)o->input_count);
+    return STATUS_OK;
+}
+
+static status run(stage_state *s, FILE *report)
+{
+    const stage_options *o = s->o;
+    bool done;
+    TRY(comm_agree(check_options(o)));
+    TRY(comm_agree(identify_tokens(s)));
+    TRY(splits_open(o->inputs, o->input_count, o->split_bytes, &s->splits));
+    TRY(hash_inputs(s));
+    TRY(comm_agree(name_inputs(s)));
+    TRY(look_for_earlier(s, report, &done));
+    if (done)
+        return STATUS_OK;
+    TRY(check_inputs(&s->splits, &o->rules, &s->checked));
+    TRY(comm_agree(describe(s)));
+    s->job = (parts_job){.splits = &s->splits, .rules = &o->rules, .checked = &s->checked, .tokenizer = s->tokenizer, .meta = &s->meta, .fill = &o->fill,
+                         .out = o->out};
+    TRY(comm_agree(parts_plan(&s->job, &s->parts)));
+    TRY(comm_agree(comm_rank() == 0 ? file_make_folder(o->out) : STATUS_OK));
+    TRY(parts_write(&s->parts));
+    TRY(comm_agree(comm_rank() == 0 ? write_manifest(s) : STATUS_OK));
+    return report_print(&s->parts, o->report_length, report);
+}
+
+status stage_run(const stage_options *o, FILE *report)
+{
+    stage_state s = {.o = o};
+    status st = run(&s, report);
+    parts_free(&s.parts);
+    rowfile_meta_free(&s.meta);
+    check_free(&s.checked, s.splits.inputs);
+    splits_close(&s.splits);
+    tokenizer_free(s.tokenizer);
+    free(s.inputs);
+    return st;
+}
