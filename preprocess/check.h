@@ -16,7 +16,7 @@
 #include "preprocess/splits.h"
 
 typedef struct check_rules {
-    csv_wanted columns;
+    columns_wanted columns;
     label_rule label;
     bool na_keep;   /* missing-value words are texts */
     int64_t memory; /* of the CSV reader: csv_reader_create */

@@ -82,30 +82,33 @@ static int64_t find_listed(const header_names *n, const option_list *list, csv_f
     return -1;
 }
 
-/* "no id column (looked for id; the header has a, b, c)" */
+/* Appends 'name' to a list of such, while there is room. */
+static void append_name(char *to, size_t room, const char *name, size_t bytes)
+{
+    size_t used = strlen(to);
+    if (used + 24 > room)
+        return;
+    used += (size_t)snprintf(to + used, room - used, "%s'", used ? " " : "");
+    csv_quote_text(name, bytes, to + used, room - used - 1);
+    used += strlen(to + used);
+    snprintf(to + used, room - used, "'");
+}
+
+/* "no id column (looked for 'id'; the header has 'a' 'b')" */
 static void say_missing(csv_fault *fault, csv_fault_kind kind, const option_list *wanted, const header_names *n)
 {
+    char looked[80] = "", have[100] = "";
     if (fault->kind != CSV_FINE)
         return;
-    char looked[80], have[100];
-    size_t used = 0;
     *fault = (csv_fault){.kind = kind, .record = -1, .byte = CSV_NOWHERE};
-    looked[0] = have[0] = 0;
-    for (size_t i = 0; i < wanted->count && used + 4 < sizeof looked; i++) {
-        used += (size_t)snprintf(looked + used, sizeof looked - used, "%s", i ? ", " : "");
-        csv_quote_text(wanted->item[i], strlen(wanted->item[i]), looked + used, sizeof looked - used);
-        used += strlen(looked + used);
-    }
-    used = 0;
-    for (int64_t i = 0; i < n->count && used + 16 < sizeof have; i++) {
-        used += (size_t)snprintf(have + used, sizeof have - used, "%s", i ? ", " : "");
-        csv_quote_text(n->text[i], n->bytes[i], have + used, sizeof have - used);
-        used += strlen(have + used);
-    }
+    for (size_t i = 0; i < wanted->count; i++)
+        append_name(looked, sizeof looked, wanted->item[i], strlen(wanted->item[i]));
+    for (int64_t i = 0; i < n->count; i++)
+        append_name(have, sizeof have, n->text[i], n->bytes[i]);
     snprintf(fault->detail, sizeof fault->detail, "looked for %s; the header has %s", looked, have);
 }
 
-static void find_labels(const csv_wanted *wanted, const header_names *n, csv_columns *out, csv_fault *fault)
+static void find_labels(const columns_wanted *wanted, const header_names *n, csv_columns *out, csv_fault *fault)
 {
     int64_t found = 0;
     const char *missing = NULL;
@@ -132,7 +135,7 @@ static status refuse_shared(const csv_columns *c, const header_names *n)
     return STATUS_OK;
 }
 
-status columns_find(const csv_wanted *wanted, csv_reader *header, csv_columns *out, csv_fault *fault)
+status columns_find(const columns_wanted *wanted, csv_reader *header, csv_columns *out, csv_fault *fault)
 {
     header_names n = {0};
     status st = STATUS_OK;
@@ -171,7 +174,7 @@ bool columns_labelled(const csv_columns *c)
     return false;
 }
 
-status columns_label_name(const csv_wanted *wanted, int64_t label, char **out)
+status columns_label_name(const columns_wanted *wanted, int64_t label, char **out)
 {
     const char *choices = wanted->labels.item[label];
     size_t n = strcspn(choices, "|");

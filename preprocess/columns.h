@@ -13,13 +13,13 @@
 #include "common/options.h"
 #include "preprocess/csv.h"
 
-typedef struct csv_wanted {
+typedef struct columns_wanted {
     option_list id, text;
     option_list lang;   /* may be absent from an input unless lang_given */
     option_list labels; /* each item: names with | between; the first is the label's own */
     bool lang_given;    /* the user named the column: an input without it is faulty */
     bool labels_given;  /* the user named the labels: an input has all of them or none, and one input has them */
-} csv_wanted;
+} columns_wanted;
 
 typedef struct csv_columns {
     int64_t width;
@@ -30,10 +30,10 @@ typedef struct csv_columns {
 
 /* Reads the names from the reader's record. A fault is not an error: *fault says CSV_NO_ID and so on, or CSV_EQUAL_NAMES at the last
  * of them. Errors: STATUS_RESOURCE. */
-status columns_find(const csv_wanted *wanted, csv_reader *header, csv_columns *out, csv_fault *fault);
+status columns_find(const columns_wanted *wanted, csv_reader *header, csv_columns *out, csv_fault *fault);
 void columns_free(csv_columns *c);
 bool columns_labelled(const csv_columns *c); /* has a label column */
 /* The label's own name: what stands before the first |. A fresh string in *out. */
-status columns_label_name(const csv_wanted *wanted, int64_t label, char **out);
+status columns_label_name(const columns_wanted *wanted, int64_t label, char **out);
 
 #endif
