@@ -1,0 +1,71 @@
+#include "infer/ensemble.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/comm.h"
+#include "common/log.h"
+
+static status check_member(const run *first, const run *r)
+{
+    if (first->labels != r->labels)
+        return fail(STATUS_INPUT, "%s has %lld labels and %s has %lld: only runs of the same labels can be averaged", first->folder, (long long)first->labels,
+                    r->folder, (long long)r->labels);
+    for (int64_t i = 0; i < r->labels; i++)
+        if (strcmp(first->label[i], r->label[i]) != 0)
+            return fail(STATUS_INPUT, "label %lld of %s is \"%s\" and of %s \"%s\": only runs of the same labels can be averaged", (long long)i + 1,
+                        first->folder, first->label[i], r->folder, r->label[i]);
+    return predict_check_tokenizer(first->folder, first->tokenizer, r);
+}
+
+status ensemble_open(const option_list *folders, const option_list *weights, ensemble *out)
+{
+    ensemble e = {0};
+    status st;
+    TRY_DONE(memory_new(&e.member, folders->count * weights->count * sizeof *e.member, "runs"));
+    for (size_t f = 0; f < folders->count; f++)
+        for (size_t w = 0; w < weights->count; w++) {
+            TRY_DONE(run_open(folders->item[f], weights->item[w], &e.member[e.count]));
+            e.count++;
+            TRY_DONE(check_member(&e.member[0], &e.member[e.count - 1]));
+        }
+    *out = e;
+    return STATUS_OK;
+done:
+    ensemble_close(&e);
+    return st;
+}
+
+void ensemble_close(ensemble *e)
+{
+    for (int64_t i = 0; i < e->count; i++)
+        run_close(&e->member[i]);
+    free(e->member);
+    *e = (ensemble){0};
+}
+
+status ensemble_check_data(const ensemble *e, const char *name, const char *tokenizer)
+{
+    return predict_check_tokenizer(name, tokenizer, &e->member[0]);
+}
+
+status ensemble_score(const ensemble *e, dataset *d, const predict_settings *s, float *score)
+{
+    int64_t n = predict_room(d, &e->member[0]);
+    double *sum = NULL;
+    status st = STATUS_OK;
+    if (e->count > 1)
+        TRY(comm_agree(memory_new(&sum, (size_t)n * sizeof *sum, "sums of scores")));
+    for (int64_t m = 0; m < e->count; m++) {
+        const run *r = &e->member[m];
+        log_info("scoring with %s, %s (step %lld%s)", r->folder, r->weights, (long long)r->step, r->finished ? "" : ", training not finished");
+        TRY_DONE(predict_rows(d, r, s, score));
+        for (int64_t i = 0; sum && i < n; i++)
+            sum[i] += score[i];
+    }
+    for (int64_t i = 0; sum && i < n; i++)
+        score[i] = (float)(sum[i] / (double)e->count);
+done:
+    free(sum);
+    return st;
+}

@@ -1,0 +1,155 @@
+#include "infer/network.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/comm.h"
+#include "common/files.h"
+#include "common/log.h"
+#include "model/bert.h"
+#include "model/cpu/cpu.h"
+#include "model/weights.h"
+
+struct network {
+    tensor_table *table;
+    float *parameters;
+    threads *pool;
+    backend *be;
+    bert *net;
+    batch_builder *builder;
+    int64_t rows;
+    int64_t padded; /* fill rows up to this length; 0: no */
+    int32_t pad;
+    char what[80];
+};
+
+/* The table is the same at every rank; each looks into the file for itself, which reads its head alone. */
+static status open_table(const run *r, weights_file **file, tensor_table **table)
+{
+    model_config config;
+    char *path;
+    TRY(file_join(r->weights_folder, "config.json", &path));
+    status st = model_config_read(path, &config);
+    free(path);
+    TRY(st);
+    if (model_config_longest(&config) < r->input.max_length)
+        return fail(STATUS_INPUT, "%s: the model takes rows of %lld tokens and the run says %lld: config.json is not the run's", r->weights_folder,
+                    (long long)model_config_longest(&config), (long long)r->input.max_length);
+    TRY(weights_open(r->weights_folder, file));
+    return tensor_table_create(&config, r->labels, weights_have_pooler(*file), table);
+}
+
+static status load(const run *r, const weights_file *file, const tensor_table *table, float *parameters)
+{
+    weights_report report;
+    TRY(weights_load(file, table, 0, parameters, &report));
+    if (!report.head_loaded)
+        return fail(STATUS_INPUT, "%s: no out.weight and out.bias for %lld labels: these are not the weights of a trained run", r->weights_folder,
+                    (long long)r->labels);
+    return STATUS_OK;
+}
+
+/* Collective. Each node's first rank reads the file; all do where memory is not shared. */
+static status load_parameters(const run *r, network *net)
+{
+    weights_file *file = NULL;
+    void *memory = NULL;
+    bool shared = false;
+    status st = comm_agree(open_table(r, &file, &net->table));
+    if (st == STATUS_OK)
+        st = comm_shared_create((size_t)net->table->parameters * sizeof(float), "parameters", &memory, &shared);
+    if (st == STATUS_OK) {
+        net->parameters = memory;
+        st = !shared || comm_node_rank() == 0 ? load(r, file, net->table, net->parameters) : STATUS_OK;
+        st = comm_agree(st);
+        comm_node_barrier();
+    }
+    weights_file_close(file);
+    return st;
+}
+
+static status open_backend(const run *r, const network_settings *s, network *net)
+{
+    int count = (int)s->threads;
+    bert_limits limits = {.tokens = s->micro_tokens, .rows = s->micro_rows, .longest = r->input.max_length};
+    if (s->micro_tokens < r->input.max_length)
+        return fail(STATUS_USAGE, "--micro-tokens %lld is less than the run's maximum length of %lld tokens; give at least that",
+                    (long long)s->micro_tokens, (long long)r->input.max_length);
+    if (count == 0)
+        count = threads_available() / comm_node_size() > 1 ? threads_available() / comm_node_size() : 1;
+    backend_limits room = bert_backend_limits(net->table, &limits);
+    TRY(threads_create(count, &net->pool));
+    TRY(backend_open_cpu(&room, net->pool, s->isa, &net->be));
+    TRY(bert_create(net->be, net->table, net->parameters, &limits, BERT_SCORING, &net->net));
+    TRY(batch_builder_create(s->micro_tokens, s->micro_rows, (int)r->labels, &net->builder));
+    batch_builder_begin(net->builder, 0);
+    snprintf(net->what, sizeof net->what, "%s, %d thread%s a rank", isa_name(backend_cpu_isa(net->be)), count, count > 1 ? "s" : "");
+    return STATUS_OK;
+}
+
+status network_open(const run *r, const network_settings *s, network **out)
+{
+    network *net;
+    status st = comm_agree(memory_new(&net, sizeof *net, "the network"));
+    if (st != STATUS_OK)
+        return st;
+    net->padded = r->padded ? r->input.max_length : 0;
+    net->pad = r->input.pad;
+    st = load_parameters(r, net);
+    if (st == STATUS_OK)
+        st = comm_agree(open_backend(r, s, net));
+    if (st != STATUS_OK) {
+        network_close(net);
+        return st;
+    }
+    *out = net;
+    return STATUS_OK;
+}
+
+void network_close(network *net)
+{
+    if (!net)
+        return;
+    batch_builder_free(net->builder);
+    bert_free(net->net);
+    if (net->be)
+        net->be->ops->close(net->be);
+    threads_free(net->pool);
+    if (net->parameters)
+        comm_shared_free(net->parameters);
+    tensor_table_free(net->table);
+    free(net);
+}
+
+bool network_fits(const network *net, int64_t n)
+{
+    return batch_builder_fits(net->builder, net->padded ? net->padded : n);
+}
+
+void network_add(network *net, const int32_t *ids, int64_t n)
+{
+    batch_builder_add(net->builder, ids, n, net->padded, net->pad, (uint64_t)net->rows, NULL);
+    net->rows++;
+}
+
+int64_t network_rows(const network *net)
+{
+    return net->rows;
+}
+
+status network_score(network *net, float *score)
+{
+    if (net->rows == 0)
+        return STATUS_OK;
+    const batch *b = batch_builder_view(net->builder);
+    bert_forward(net->net, b);
+    bert_probabilities(net->net, b, score);
+    batch_builder_begin(net->builder, 0);
+    net->rows = 0;
+    return net->be->ops->check ? net->be->ops->check(net->be) : STATUS_OK;
+}
+
+const char *network_what(const network *net)
+{
+    return net->what;
+}

@@ -1,0 +1,41 @@
+/* A run's network ready to score: its weights once a node, a back end with its threads, room for one micro-batch.
+ *
+ *     network *net;
+ *     TRY(network_open(&run, &(network_settings){.micro_tokens = 2048, .micro_rows = 256}, &net));    // collective
+ *     if (!network_fits(net, row_tokens)) { network_score(net, scores); }
+ *     network_add(net, ids, n);
+ *     network_close(net);                                                                             // collective
+ *
+ * A row's scores do not depend on the rows beside it, by a bit: rows are packed, and padding (--pooling padded) is the row's own.
+ */
+#ifndef FRETSAW_INFER_NETWORK_H
+#define FRETSAW_INFER_NETWORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "model/cpu/isa.h"
+#include "model/run.h"
+
+typedef struct network network;
+
+typedef struct network_settings {
+    int64_t micro_tokens; /* M: at least the run's maximum length (STATUS_USAGE) */
+    int64_t micro_rows;   /* most rows of a micro-batch */
+    int64_t threads;      /* of this rank; 0: its share of the node's cores */
+    cpu_isa isa;
+} network_settings;
+
+/* Collective. STATUS_INPUT where the weights do not fit the run's configuration or lack the head. */
+status network_open(const run *r, const network_settings *s, network **out);
+void network_close(network *net); /* collective; NULL is fine */
+/* Local from here on. Whether a row of n tokens, [CLS] and [SEP] among them, still has room beside those added. */
+bool network_fits(const network *net, int64_t n);
+void network_add(network *net, const int32_t *ids, int64_t n);
+int64_t network_rows(const network *net); /* added since the last score */
+/* Probabilities of the rows added, in their order, rows x C; then the network is empty again. */
+status network_score(network *net, float *score);
+/* "avx2, 4 threads", for the log. */
+const char *network_what(const network *net);
+
+#endif

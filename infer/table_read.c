@@ -1,0 +1,201 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/files.h"
+#include "infer/table.h"
+#include "preprocess/csv.h"
+
+enum { READER_MEMORY = 64 << 20, NO_PLACE = -1 };
+
+/* A reading in progress: where each column of numbers stands in the file, and the lines counted so far. */
+typedef struct reading {
+    const char *path;
+    csv_file file;
+    csv_reader *reader;
+    const char *map;   /* the file once more, to count lines */
+    size_t map_bytes;
+    uint64_t counted;  /* bytes */
+    int64_t line;      /* of the byte `counted` */
+    int64_t *place;    /* field of each column of numbers */
+    char **name;       /* headings of all fields */
+    int64_t width;
+    double *value;     /* of one record */
+} reading;
+
+static status next_record(reading *r, bool *there)
+{
+    csv_event event = CSV_END;
+    *there = false;
+    TRY(csv_reader_next(r->reader, &event));
+    if (event == CSV_FAULT)
+        return csv_fault_fail(r->path, csv_reader_fault(r->reader));
+    *there = event == CSV_RECORD;
+    return STATUS_OK;
+}
+
+static int64_t line_of(reading *r, uint64_t byte)
+{
+    while (r->counted < byte) {
+        const char *from = r->map + r->counted, *lf = memchr(from, '\n', (size_t)(byte - r->counted));
+        r->counted = lf ? (uint64_t)(lf - r->map) + 1 : byte;
+        r->line += lf != NULL;
+    }
+    return r->line;
+}
+
+static int64_t find_name(const reading *r, const char *name)
+{
+    for (int64_t i = 0; i < r->width; i++)
+        if (strcmp(r->name[i], name) == 0)
+            return i;
+    return NO_PLACE;
+}
+
+static status read_names(reading *r)
+{
+    bool there;
+    TRY(next_record(r, &there));
+    if (!there)
+        return fail(STATUS_INPUT, "%s: empty; it should begin with a header such as \"id,toxic\"", r->path);
+    int64_t width = csv_reader_width(r->reader);
+    TRY(memory_new(&r->name, (size_t)width * sizeof *r->name, "names of columns"));
+    for (; r->width < width; r->width++) {
+        csv_field f;
+        csv_reader_field(r->reader, r->width, &f);
+        r->name[r->width] = strndup(f.text, f.bytes);
+        if (!r->name[r->width])
+            return fail(STATUS_RESOURCE, "out of memory for the name of a column");
+        for (int64_t i = 0; i < r->width; i++)
+            if (strcmp(r->name[i], r->name[r->width]) == 0)
+                return fail(STATUS_INPUT, "%s: two columns are called \"%s\"; rename one", r->path, r->name[i]);
+    }
+    return STATUS_OK;
+}
+
+static status missing_column(const reading *r, const char *name)
+{
+    char list[600] = "";
+    for (int64_t i = 0; i < r->width && strlen(list) < sizeof list - 100; i++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s\"%.60s\"", i ? ", " : "", r->name[i]);
+    return fail(STATUS_INPUT, "%s: no column \"%s\"; its columns are %s", r->path, name, list);
+}
+
+/* Chooses the columns and begins the table. */
+static status choose_columns(reading *r, const table_request *request, table *t)
+{
+    const char **chosen = NULL;
+    int64_t id = find_name(r, "id"), columns = request->wanted ? request->wanted_count : r->width - 1, at = 0;
+    status st;
+    if (id == NO_PLACE)
+        id = 0;
+    TRY_DONE(memory_new(&chosen, (size_t)columns * sizeof *chosen, "names of columns"));
+    TRY_DONE(memory_new(&r->place, (size_t)columns * sizeof *r->place, "places of columns"));
+    TRY_DONE(memory_new(&r->value, (size_t)columns * sizeof *r->value, "numbers of a record"));
+    for (int64_t i = 0; i < (request->wanted ? columns : r->width); i++) {
+        int64_t place = request->wanted ? find_name(r, request->wanted[i]) : i;
+        if (place == NO_PLACE) {
+            st = missing_column(r, request->wanted[i]);
+            goto done;
+        }
+        if (!request->wanted && place == id)
+            continue;
+        r->place[at] = place;
+        chosen[at++] = r->name[place];
+    }
+    TRY_DONE(table_begin(r->name[id], chosen, columns, t));
+    t->id_place = id;
+    t->path = strdup(r->path);
+    if (!t->path)
+        st = fail(STATUS_RESOURCE, "out of memory for a path");
+done:
+    free(chosen);
+    return st;
+}
+
+static number_fault read_label(const csv_field *f, const label_rule *rule, double *value)
+{
+    float label;
+    bool fine = label_read(f->text, f->bytes, rule, &label);
+    *value = fine ? label : NAN;
+    return fine ? NUMBER_FINE : NUMBER_FOREIGN;
+}
+
+static void read_cell(const csv_field *f, int64_t column, const label_rule *labels, table *t, double *value)
+{
+    *value = NAN;
+    number_fault kind = labels ? read_label(f, labels, value) : number_read(f->text, f->bytes, value);
+    if (kind == NUMBER_FINE)
+        return;
+    table_fault *fault = &t->fault[kind];
+    if (fault->count++)
+        return;
+    fault->row = t->rows;
+    fault->column = column;
+    for (size_t i = 0; i < f->bytes && i + 1 < sizeof fault->text; i++)
+        fault->text[i] = f->text[i] >= ' ' && f->text[i] <= '~' ? f->text[i] : '?';
+}
+
+static status read_record(reading *r, const table_request *request, table *t)
+{
+    csv_field id, cell;
+    int64_t room = t->row_room;
+    csv_reader_field(r->reader, t->id_place, &id); /* each field once: a quoted one is unquoted where it stands */
+    for (int64_t c = 0; request->numbers == TABLE_VALUES && c < t->columns; c++) {
+        if (r->place[c] == t->id_place)
+            cell = id;
+        else
+            csv_reader_field(r->reader, r->place[c], &cell);
+        read_cell(&cell, c, request->labels, t, &r->value[c]);
+    }
+    TRY(table_append(t, id.text, id.bytes, request->numbers == TABLE_VALUES ? r->value : NULL));
+    if (room != t->row_room)
+        TRY(memory_grow(&t->line, (size_t)t->row_room * sizeof *t->line, "numbers of lines"));
+    t->line[t->rows - 1] = line_of(r, csv_reader_byte(r->reader));
+    return STATUS_OK;
+}
+
+static status read_all(reading *r, const table_request *request, table *t)
+{
+    bool there;
+    const void *map;
+    TRY(csv_file_open(r->path, &r->file));
+    if (r->file.utf16)
+        return csv_fault_fail(r->path, &(csv_fault){.kind = CSV_UTF16, .record = -1, .byte = 0});
+    TRY(file_map(r->path, &map, &r->map_bytes));
+    r->map = map;
+    TRY(csv_reader_create(READER_MEMORY, &r->reader));
+    TRY(csv_reader_begin(r->reader, &r->file, &(csv_range){.first = r->file.body, .to = r->file.bytes}));
+    TRY(read_names(r));
+    TRY(choose_columns(r, request, t));
+    for (;;) {
+        TRY(next_record(r, &there));
+        if (!there)
+            break;
+        TRY(read_record(r, request, t));
+    }
+    if (t->rows == 0)
+        return fail(STATUS_INPUT, "%s: a header and no records", r->path);
+    return hash_sha256_buffer(r->map, r->map_bytes, t->sha256);
+}
+
+status table_read(const char *path, const table_request *request, table *t)
+{
+    reading r = {.path = path, .file = {.fd = -1}, .line = 1};
+    *t = (table){0};
+    status st = read_all(&r, request, t);
+    if (st != STATUS_OK)
+        table_free(t);
+    for (int64_t i = 0; i < r.width; i++)
+        free(r.name[i]);
+    free(r.name);
+    free(r.place);
+    free(r.value);
+    csv_reader_free(r.reader);
+    if (r.map)
+        file_unmap(r.map, r.map_bytes);
+    if (r.file.fd >= 0)
+        csv_file_close(&r.file);
+    return st;
+}
