@@ -200,6 +200,8 @@ START_TEST(forged_contents_are_refused)
     rows_make(&t, 3, 1, 10);
     for (int64_t i = 0; i < 3; i++)
         t.row[i].tokens = t.row[i].tokens > 4 ? 4 : t.row[i].tokens;
+    for (int64_t i = 0; i < 3; i++)
+        t.row[i].hash = rowfile_row_hash(&t.row[i], t.meta.lang[t.row[i].lang], 1);
     int64_t all = t.row[0].tokens + t.row[1].tokens + t.row[2].tokens;
     forge(&t, SET_OFFSETS, (int64_t[]){0, INT64_MAX, -5, all}, 4);
     ck_fails(rowfile_verify(path, NULL), STATUS_CHECK, "tokens/offsets");

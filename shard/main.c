@@ -1,0 +1,81 @@
+#include <stdlib.h>
+
+#include "common/program.h"
+#include "shard/inspect.h"
+#include "shard/shard.h"
+
+enum { EXPORT_NONE, EXPORT_CSV };
+
+static shard_options o;
+static bool wants_info, wants_verify;
+static int format;
+
+static const option table[] = {
+    {.name = "out", .type = OPTION_TEXT, .field = &o.out, .group = "Output", .unit = "FOLDER",
+     .help = "where the shards and their manifest.json go; with --export the CSV file (default there: standard output)"},
+    {.name = "shards", .type = OPTION_INT, .kind = OPTION_IDENTITY, .field = &o.shards, .fallback = "64", .min = 1, .max = 99999,
+     .group = "Output", .unit = "N", .help = "number of shard files"},
+    {.name = "lang", .type = OPTION_LIST, .kind = OPTION_IDENTITY, .field = &o.lang, .group = "Rows", .unit = "A,B,...",
+     .help = "only rows of these languages (default: all)"},
+    {.name = "source", .type = OPTION_LIST, .kind = OPTION_IDENTITY, .field = &o.source, .group = "Rows", .unit = "A,B,...",
+     .help = "only rows of these CSVs, by name or by number from 0 in their order (default: all)"},
+    {.name = "labelled", .type = OPTION_CHOICE, .kind = OPTION_IDENTITY, .field = &o.labelled, .choices = "any|yes|no", .fallback = "any",
+     .group = "Rows", .help = "only rows that have every label, or only those that lack one"},
+    {.name = "sample", .type = OPTION_INT, .kind = OPTION_IDENTITY, .field = &o.sample, .fallback = "0", .max = 4e18, .group = "Rows", .unit = "N",
+     .help = "only the first N rows of the final order; 0 takes all"},
+    {.name = "seed", .type = OPTION_INT, .kind = OPTION_IDENTITY, .field = &o.seed, .fallback = "42", .max = 9e18, .group = "Order", .unit = "N",
+     .help = "of the global shuffle"},
+    {.name = "shuffle", .type = OPTION_CHOICE, .kind = OPTION_IDENTITY, .field = &o.shuffle, .choices = "yes|no", .fallback = "yes",
+     .group = "Order", .help = "no keeps the order of the inputs"},
+    {.name = "memory", .type = OPTION_SIZE, .field = &o.memory, .fallback = "300M", .min = 64 << 20, .max = 1e15, .group = "Execution",
+     .help = "memory of a rank, whatever the size of the data; the folder of --out holds the rest meanwhile"},
+    {.name = "info", .type = OPTION_FLAG, .field = &wants_info, .group = "Instead of making shards",
+     .help = "say what a folder or file holds: rows, tokens, languages, labels, lengths, tokenizer, identity"},
+    {.name = "verify", .type = OPTION_FLAG, .field = &wants_verify, .group = "Instead of making shards",
+     .help = "check every checksum; exit 6 names the damaged file and row"},
+    {.name = "export", .type = OPTION_CHOICE, .field = &format, .choices = "none|csv", .fallback = "none", .group = "Instead of making shards",
+     .help = "csv writes id, language, labels and ids as text"},
+    {0},
+};
+
+static const option_program about = {
+    .name = "shard",
+    .purpose = "Tokens of many CSVs to shuffled shards: concatenate, filter, sample, shuffle globally, write",
+    .usage = "TOKENS_FOLDER...",
+    .examples = "Examples:\n"
+                "  shard --out shards/train --shards 64 --sample 200000 --seed 42 tokens/train\n"
+                "  shard --info shards/train\n"
+                "  shard --verify shards/train",
+};
+
+static status make(const option_list *words)
+{
+    char *identity;
+    if (!o.out)
+        return fail(STATUS_USAGE, "--out FOLDER is missing: where shall the shards go?");
+    TRY(options_text(&about, table, true, &identity));
+    status st = shard_make(&o, identity, words->item, (int64_t)words->count);
+    free(identity);
+    return st;
+}
+
+static status run(const option_list *words)
+{
+    int others = wants_info + wants_verify + (format != EXPORT_NONE);
+    if (words->count == 0)
+        return fail(STATUS_USAGE, "no folder was given: name those that preprocess wrote");
+    if (others > 1 || (others == 1 && words->count > 1))
+        return fail(STATUS_USAGE, "--info, --verify and --export go alone and take one folder");
+    if (wants_info)
+        return inspect_info(words->item[0]);
+    if (wants_verify)
+        return inspect_verify(words->item[0]);
+    if (format == EXPORT_CSV)
+        return export_csv(words->item[0], o.out);
+    return make(words);
+}
+
+int main(int argc, char **argv)
+{
+    return program_main(&(program){.options = &about, .table = table, .run = run}, argc, argv);
+}

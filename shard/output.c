@@ -1,0 +1,214 @@
+#include "shard/output.h"
+
+#include <assert.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/comm.h"
+#include "common/files.h"
+#include "common/log.h"
+#include "store/identity.h"
+
+status output_open(output *out, const shard_options *o)
+{
+    *out = (output){.folder = o->out, .shards = o->shards};
+    TRY(memory_new(&out->first, (size_t)(o->shards + 1) * sizeof *out->first, "the list of shards"));
+    TRY(memory_new(&out->done, (size_t)o->shards * sizeof *out->done, "the list of shards"));
+    return memory_new(&out->whole, (size_t)o->shards * sizeof *out->whole, "the list of shards");
+}
+
+void output_free(output *out)
+{
+    free(out->first);
+    free(out->done);
+    free(out->whole);
+    *out = (output){0};
+}
+
+void output_divide(output *out, int64_t rows)
+{
+    for (int64_t i = 0; i <= out->shards; i++)
+        out->first[i] = (int64_t)((__int128)i * rows / out->shards);
+}
+
+static void shard_name(const output *out, int64_t shard, char to[64])
+{
+    snprintf(to, 64, "shard-%05lld-of-%05lld.h5", (long long)shard, (long long)out->shards);
+}
+
+status output_path(const output *out, int64_t shard, char **path)
+{
+    char name[64];
+    shard_name(out, shard, name);
+    return file_join(out->folder, name, path);
+}
+
+int64_t output_missing(const output *out)
+{
+    int64_t missing = 0;
+    for (int64_t i = 0; i < out->shards; i++)
+        missing += !out->whole[i];
+    return missing;
+}
+
+/* Each entry was found by one rank at most; the others hold zeros. */
+static void share_found(output *out)
+{
+    static_assert(sizeof(rowfile_summary) % sizeof(uint64_t) == 0, "summaries are added up as words");
+    for (int64_t i = 0; i < out->shards; i++)
+        if (!out->whole[i])
+            out->done[i] = (rowfile_summary){0};
+    comm_sum_uint64((uint64_t *)(void *)out->done, (size_t)out->shards * sizeof *out->done / sizeof(uint64_t));
+    for (int64_t i = 0; i < out->shards; i++)
+        out->whole[i] = out->done[i].bytes > 0;
+}
+
+/* ---- what is there ---- */
+
+static bool same_work(const output *out, const manifest *m, const char *inputs, const char *identity)
+{
+    bool same = strcmp(m->stage, "shard") == 0 && strcmp(m->inputs, inputs) == 0 && strcmp(m->identity, identity) == 0 && m->files == out->shards;
+    for (int64_t i = 0; same && i < m->files; i++) {
+        char name[64];
+        shard_name(out, i, name);
+        same = strcmp(name, m->file[i].name) == 0;
+    }
+    return same;
+}
+
+static void check_shard(output *out, const manifest *m, int64_t i)
+{
+    if (manifest_check_file(out->folder, m, i, true) != STATUS_OK) {
+        log_always("%s", status_message());
+        return;
+    }
+    out->done[i] = (rowfile_summary){.rows = m->file[i].rows, .tokens = m->file[i].tokens, .bytes = m->file[i].bytes};
+    memcpy(out->done[i].sha256, m->file[i].sha256, sizeof m->file[i].sha256);
+    out->whole[i] = true;
+}
+
+status output_look_by_manifest(output *out, const char *inputs, const char *identity)
+{
+    manifest m;
+    char *path;
+    TRY(comm_agree(file_join(out->folder, "manifest.json", &path)));
+    bool there = file_exists(path);
+    free(path);
+    /* A damaged manifest is as none: the shards speak for themselves. */
+    bool read = there && manifest_read(out->folder, &m) == STATUS_OK;
+    if (there && !read)
+        log_warn("%s", status_message());
+    out->has_manifest = comm_any(there);
+    out->agrees = !comm_any(!read || !same_work(out, &m, inputs, identity));
+    if (out->agrees) {
+        memcpy(out->data_identity, m.data_identity, sizeof m.data_identity);
+        for (int64_t i = comm_rank(); i < out->shards; i += comm_size())
+            check_shard(out, &m, i);
+        share_found(out);
+    }
+    if (read)
+        manifest_free(&m);
+    return STATUS_OK;
+}
+
+static bool left_whole(const output *out, int64_t shard, const char *path, const char *identity_text, const char *tokenizer, rowfile_summary *found)
+{
+    rowfile *f;
+    if (!file_exists(path) || rowfile_open(path, &f) != STATUS_OK)
+        return false;
+    const rowfile_meta *m = rowfile_get_meta(f);
+    bool same = m->identity_text && strcmp(m->identity_text, identity_text) == 0 && strcmp(m->tokenizer, tokenizer) == 0 &&
+                rowfile_rows(f) == out->first[shard + 1] - out->first[shard];
+    rowfile_free(f);
+    return same && rowfile_verify(path, found) == STATUS_OK;
+}
+
+status output_look_by_files(output *out, const char *identity_text, const char *tokenizer)
+{
+    status st = STATUS_OK;
+    for (int64_t i = comm_rank(); st == STATUS_OK && i < out->shards; i += comm_size()) {
+        char *path;
+        rowfile_summary found = {0};
+        st = output_path(out, i, &path);
+        if (st != STATUS_OK)
+            break;
+        if (left_whole(out, i, path, identity_text, tokenizer, &found)) {
+            out->done[i] = found;
+            out->whole[i] = true;
+        }
+        free(path);
+    }
+    st = comm_agree(st);
+    share_found(out);
+    return st;
+}
+
+/* ---- writing ---- */
+
+static status remove_old(const output *out)
+{
+    char **name, *path, ours[32];
+    size_t count;
+    status st = STATUS_OK;
+    snprintf(ours, sizeof ours, "-of-%05lld.h5", (long long)out->shards);
+    TRY(file_list(out->folder, &name, &count));
+    for (size_t i = 0; st == STATUS_OK && i < count; i++) {
+        bool shard = fnmatch("shard-*-of-*.h5", name[i], 0) == 0 && !strstr(name[i], ours);
+        bool half = fnmatch("shard-*.h5.tmp-*", name[i], 0) == 0 || fnmatch("manifest.json.tmp-*", name[i], 0) == 0;
+        if (!shard && !half && strcmp(name[i], "manifest.json") != 0)
+            continue;
+        st = file_join(out->folder, name[i], &path);
+        if (st == STATUS_OK) {
+            st = file_remove(path);
+            free(path);
+        }
+    }
+    file_free_names(name, count);
+    return st;
+}
+
+status output_clear(const output *out)
+{
+    return comm_agree(comm_rank() == 0 ? remove_old(out) : STATUS_OK);
+}
+
+static status describe_shards(const output *out, manifest *m, char **path)
+{
+    for (int64_t i = 0; i < out->shards; i++) {
+        const rowfile_summary *s = &out->done[i];
+        TRY(output_path(out, i, &path[i]));
+        m->file[i] = (manifest_file){.name = (char *)(uintptr_t)file_base(path[i]), .rows = s->rows, .tokens = s->tokens, .bytes = s->bytes};
+        memcpy(m->file[i].sha256, s->sha256, sizeof s->sha256);
+        m->rows += s->rows;
+        m->tokens += s->tokens;
+    }
+    return data_identity_of_files(m->tokenizer, m->rows, path, out->shards, m->data_identity);
+}
+
+static status write_manifest(output *out, const char *inputs, const char *identity, const char *tokenizer)
+{
+    char stage[] = "shard", **path = NULL;
+    manifest m = {.stage = stage, .inputs = (char *)(uintptr_t)inputs, .identity = (char *)(uintptr_t)identity,
+                  .tokenizer = (char *)(uintptr_t)tokenizer, .files = out->shards};
+    status st;
+    TRY_DONE(memory_new(&m.file, (size_t)out->shards * sizeof *m.file, "the manifest"));
+    TRY_DONE(memory_new(&path, (size_t)out->shards * sizeof *path, "the manifest"));
+    TRY_DONE(describe_shards(out, &m, path));
+    TRY_DONE(manifest_write(out->folder, &m));
+    memcpy(out->data_identity, m.data_identity, sizeof m.data_identity);
+done:
+    file_free_names(path, path ? (size_t)out->shards : 0);
+    free(m.file);
+    return st;
+}
+
+status output_finish(output *out, const char *inputs, const char *identity, const char *tokenizer)
+{
+    share_found(out);
+    status st = STATUS_OK;
+    if (comm_rank() == 0)
+        st = write_manifest(out, inputs, identity, tokenizer);
+    return comm_agree(st);
+}
