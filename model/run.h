@@ -19,6 +19,9 @@
 #include "common/status.h"
 #include "model/input.h"
 
+/* Of the CPU's rules for numbers (docs/reproducibility.md): a change of any of them raises it. */
+enum { ARITHMETIC_VERSION = 1 };
+
 typedef struct run {
     char *folder;          /* of the run */
     char *weights;         /* the folder's name that the choice stands for: "step-000812" */
@@ -36,7 +39,7 @@ typedef struct run {
     char weights_hash[17];       /* state hash of the weights, 16 hex digits */
 } run;
 
-/* STATUS_INPUT names what is missing or damaged and what the run has instead. */
+/* STATUS_INPUT names what is missing or damaged and what the run has instead. `out` is all zero then; run_close is fine on it. */
 status run_open(const char *folder, const char *which, run *out);
 void run_close(run *r);
 

@@ -1,0 +1,51 @@
+/* Checkpoints of a run: written beside under a temporary name and renamed, so that one that is there is whole; read back at any number of ranks.
+ *
+ *     TRY(checkpoint_save(&place, &state, optimizer));                         // RUN/step-000812, then RUN/last
+ *     TRY(checkpoint_load_newest(&place, &state, optimizer, &found));          // on start; found false: nothing saved yet
+ *     TRY(checkpoint_keep_epoch(&place, 1, step));                             // RUN/epoch-1: the same weights without optimizer
+ *
+ * A checkpoint is a model folder (config.json, vocab.txt, model.safetensors) with state.json and one file of moments a stripe, written by the ranks
+ * that own them. Everything read back is held against hashes: a damaged checkpoint is named and the one before it is taken.
+ * All collective.
+ */
+#ifndef FRETSAW_TRAIN_CHECKPOINT_H
+#define FRETSAW_TRAIN_CHECKPOINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/hash.h"
+#include "train/optimizer.h"
+
+/* What does not change during a run. */
+typedef struct checkpoint_place {
+    const char *run;        /* folder */
+    const char *vocabulary; /* file copied into every model folder */
+    const tensor_table *table;
+    float *parameters;      /* shared by the ranks of a node */
+    int64_t keep;           /* checkpoints with optimizer state that stay */
+} checkpoint_place;
+
+/* What state.json says. */
+typedef struct checkpoint_state {
+    int64_t step;                 /* finished steps */
+    char run[HASH_HEX];           /* SHA-256 of run.json: recipe, data, initial weights */
+    uint64_t probe;               /* of the arithmetic (train/probe.h) */
+    int64_t best;                 /* epoch (from 1) with the highest area so far; 0: none */
+    double best_auc;
+} checkpoint_state;
+
+/* The optimizer's tensor hashes are those of the parameters. Errors (agreed): STATUS_IO, and nothing half written stays. */
+status checkpoint_save(const checkpoint_place *place, const checkpoint_state *state, const optimizer *o);
+/* Parameters, moments and *state from the newest whole checkpoint; the parameters reach every node. `expected` gives run and probe: another run's
+ * checkpoint is STATUS_INPUT, another arithmetic STATUS_CHECK. STATUS_INPUT when there are checkpoints but none is whole. */
+status checkpoint_load_newest(const checkpoint_place *place, const checkpoint_state *expected, checkpoint_state *state, optimizer *o, bool *found);
+/* Weights of the checkpoint of `step` as RUN/epoch-N. */
+status checkpoint_keep_epoch(const checkpoint_place *place, int64_t epoch, int64_t step);
+/* Points RUN/`name` at a folder beside it. Rank 0 writes. */
+status checkpoint_point(const checkpoint_place *place, const char *name, const char *folder);
+/* Bytes of one checkpoint; of one epoch's weights. Local. */
+uint64_t checkpoint_bytes(const tensor_table *table, bool optimizer_too);
+void checkpoint_name(int64_t step, char name[32]);
+
+#endif

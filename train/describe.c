@@ -1,0 +1,214 @@
+#include "train/describe.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/comm.h"
+#include "common/files.h"
+#include "model/cpu/cpu.h"
+#include "model/run.h"
+
+enum { DUMP = JSON_INDENT(1) | JSON_PRESERVE_ORDER };
+
+static status in_run(const trainer *t, const char *name, char **path)
+{
+    return file_join(t->o->out, name, path);
+}
+
+static status write_text(const trainer *t, const char *name, const char *text)
+{
+    char *path;
+    TRY(in_run(t, name, &path));
+    status st = file_write_atomic(path, text, strlen(text));
+    free(path);
+    return st;
+}
+
+/* Writes and releases the object. */
+static status write_object(const trainer *t, const char *name, json_t *object)
+{
+    char *text = json_dumps(object, DUMP), *line = NULL;
+    json_decref(object);
+    if (!text)
+        return fail(STATUS_RESOURCE, "out of memory: %s", name);
+    size_t n = strlen(text);
+    status st = memory_new(&line, n + 2, name);
+    if (st == STATUS_OK) {
+        memcpy(line, text, n);
+        line[n] = '\n';
+        st = write_text(t, name, line);
+    }
+    free(text);
+    free(line);
+    return st;
+}
+
+/* ---- run.json ---- */
+
+static json_t *data_object(const dataset *d)
+{
+    json_t *list = json_array();
+    for (int64_t i = 0; d && i < dataset_folders(d); i++)
+        json_array_append_new(list, json_string(dataset_folder_identity(d, i)));
+    return json_pack("{s:I, s:o}", "rows", (json_int_t)(d ? dataset_rows(d) : 0), "identities", list);
+}
+
+static json_t *label_names(const dataset *d)
+{
+    json_t *list = json_array();
+    for (int c = 0; c < dataset_labels(d); c++)
+        json_array_append_new(list, json_string(dataset_label_name(d, c)));
+    return list;
+}
+
+static json_t *run_object(const trainer *t, const char *recipe, const char *recipe_hash)
+{
+    static const char *const sides[] = {"head", "tail", "head-tail"};
+    const initial_model *m = &t->initial;
+    json_t *object = json_object();
+    json_object_set_new(object, "format", json_integer(1));
+    json_object_set_new(object, "arithmetic", json_integer(ARITHMETIC_VERSION));
+    json_object_set_new(object, "recipe", json_string(recipe));
+    json_object_set_new(object, "recipe_sha256", json_string(recipe_hash));
+    json_object_set_new(object, "pooling", json_string(t->o->pooling == POOLING_PADDED ? "padded" : "real"));
+    json_object_set_new(object, "max_length", json_integer(t->input.max_length));
+    json_object_set_new(object, "truncate", json_string(sides[t->input.truncate]));
+    json_object_set_new(object, "labels", label_names(t->train));
+    json_object_set_new(object, "tokenizer", json_string(dataset_tokenizer(t->train)));
+    json_object_set_new(object, "vocabulary", json_pack("{s:s, s:i, s:i, s:i}", "sha256", m->vocabulary_hash, "cls", t->input.cls, "sep", t->input.sep,
+                                                        "pad", t->input.pad));
+    json_object_set_new(object, "train", data_object(t->train));
+    json_object_set_new(object, "valid", data_object(t->valid));
+    json_object_set_new(object, "model", json_pack("{s:s, s:s}", "kind", m->folder ? "weights" : "random", "sha256", m->hash));
+    return object;
+}
+
+/* ---- is it the same run ---- */
+
+/* Lines "name = value" of one recipe that the other lacks, as names. */
+static void differing_options(const char *now, const char *then, char *names, size_t room)
+{
+    size_t used = strlen(names);
+    for (const char *line = now; *line;) {
+        size_t n = strcspn(line, "\n"), name = strcspn(line, " =\n");
+        bool same = false;
+        for (const char *other = then; *other && !same;) {
+            size_t m = strcspn(other, "\n");
+            same = m == n && memcmp(line, other, n) == 0;
+            other += m + (other[m] == '\n');
+        }
+        char text[64];
+        snprintf(text, sizeof text, "--%.*s", (int)name, line);
+        if (!same && !strstr(names, text) && used + name + 5 < room)
+            used += (size_t)snprintf(names + used, room - used, "%s%s", used ? ", " : "", text);
+        line += n + (line[n] == '\n');
+    }
+}
+
+static status compare_recipes(const trainer *t, const char *now, const char *then)
+{
+    char names[512] = "";
+    if (strcmp(now, then) == 0)
+        return STATUS_OK;
+    differing_options(now, then, names, sizeof names);
+    differing_options(then, now, names, sizeof names);
+    return fail(STATUS_USAGE, "%s was begun with other values of %s (see its recipe.conf): give those again, or another --out", t->o->out, names);
+}
+
+static status compare_runs(const trainer *t, const json_t *now, const json_t *then)
+{
+    static const struct {
+        const char *key, *what;
+    } parts[] = {{"train", "training data"}, {"valid", "validation data"}, {"tokenizer", "tokenizer settings"}, {"labels", "labels"},
+                 {"vocabulary", "vocabulary"}, {"model", "initial weights"}};
+    const char *recipe = json_string_value(json_object_get(then, "recipe"));
+    if (!recipe || json_integer_value(json_object_get(then, "format")) != 1)
+        return fail(STATUS_INPUT, "%s/run.json is damaged or of another version: restore it, or give another --out", t->o->out);
+    TRY(compare_recipes(t, json_string_value(json_object_get(now, "recipe")), recipe));
+    if (!json_equal(json_object_get(now, "arithmetic"), json_object_get(then, "arithmetic")))
+        return fail(STATUS_CHECK, "%s was begun with another version of the arithmetic: continue it with the program that began it", t->o->out);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!json_equal(json_object_get(now, parts[i].key), json_object_get(then, parts[i].key)))
+            return fail(STATUS_INPUT, "%s was begun with other %s: give the same again, or another --out", t->o->out, parts[i].what);
+    if (!json_equal(now, then))
+        return fail(STATUS_INPUT, "%s/run.json is damaged or of another version: restore it, or give another --out", t->o->out);
+    return STATUS_OK;
+}
+
+static status compare_with(const trainer *t, const char *path, const json_t *now)
+{
+    char *text;
+    size_t bytes;
+    TRY(file_read_all(path, 64 << 20, &text, &bytes));
+    json_t *then = json_loadb(text, bytes, 0, NULL);
+    free(text);
+    status st = compare_runs(t, now, then);
+    json_decref(then);
+    return st;
+}
+
+static status begin(trainer *t, bool *finished)
+{
+    char *recipe = NULL, *path = NULL, *end = NULL, recipe_hash[HASH_HEX];
+    json_t *object = NULL;
+    status st;
+    TRY_DONE(file_make_folder(t->o->out));
+    TRY_DONE(options_text(&train_about, train_table, true, &recipe));
+    TRY_DONE(options_hash(&train_about, train_table, recipe_hash));
+    object = run_object(t, recipe, recipe_hash);
+    TRY_DONE(in_run(t, "run.json", &path));
+    if (file_exists(path)) {
+        TRY_DONE(compare_with(t, path, object));
+    } else {
+        TRY_DONE(write_text(t, "recipe.conf", recipe));
+        TRY_DONE(write_object(t, "run.json", json_incref(object)));
+    }
+    TRY_DONE(hash_sha256_file(path, t->state.run));
+    TRY_DONE(in_run(t, "provenance.json", &end));
+    *finished = file_exists(end);
+done:
+    json_decref(object);
+    free(recipe);
+    free(path);
+    free(end);
+    return st;
+}
+
+status describe_begin(trainer *t, bool *finished)
+{
+    *finished = false;
+    TRY(comm_agree(comm_rank() == 0 ? begin(t, finished) : STATUS_OK));
+    comm_broadcast(t->state.run, sizeof t->state.run, 0);
+    comm_broadcast(finished, sizeof *finished, 0);
+    return STATUS_OK;
+}
+
+/* ---- environment.json ---- */
+
+static status write_environment(const trainer *t, const char *hosts)
+{
+    char *options;
+    TRY(options_text(&train_about, train_table, false, &options));
+    json_t *list = json_array();
+    for (int r = 0; r < comm_size(); r++)
+        json_array_append_new(list, json_string(hosts + 256 * r));
+    json_t *object = json_pack("{s:s, s:i, s:i, s:o, s:I, s:s, s:b, s:s}", "version", FRETSAW_VERSION, "ranks", comm_size(), "nodes", comm_nodes(), "hosts", list,
+                               "threads", (json_int_t)t->o->threads, "cpu", isa_name(backend_cpu_isa(t->be)), "parameters_shared", t->parameters_shared,
+                               "options", options);
+    free(options);
+    return write_object(t, "environment.json", object);
+}
+
+status describe_environment(const trainer *t)
+{
+    char mine[256] = "", *hosts;
+    TRY(memory_new(&hosts, 256 * (size_t)comm_size(), "host names"));
+    snprintf(mine, sizeof mine, "%s", comm_host());
+    comm_all_gather(mine, sizeof mine, hosts);
+    status st = comm_agree(comm_rank() == 0 ? write_environment(t, hosts) : STATUS_OK);
+    free(hosts);
+    return st;
+}

@@ -1,0 +1,160 @@
+#include "train/loop.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/comm.h"
+#include "common/log.h"
+#include "train/evaluate.h"
+#include "train/step.h"
+
+/* ---- where to begin ---- */
+
+status loop_resume(trainer *t, bool *resumed)
+{
+    checkpoint_state found;
+    TRY(checkpoint_load_newest(&t->place, &t->state, &found, t->optimizer, resumed));
+    if (*resumed) {
+        t->state = found;
+        t->saved_step = found.step;
+        log_info("continuing after step %" PRId64 " of %" PRId64, found.step, t->total);
+    }
+    return STATUS_OK;
+}
+
+/* ---- saving ---- */
+
+static status save(trainer *t)
+{
+    double clock = phase_clock();
+    if (t->saved_step == t->state.step)
+        return STATUS_OK;
+    TRY(comm_agree(t->records ? records_flush(t->records) : STATUS_OK));
+    TRY(checkpoint_save(&t->place, &t->state, t->optimizer));
+    t->saved_step = t->state.step;
+    t->saved_at = clock_seconds();
+    phase_add(t->timer, PHASE_SAVE, clock);
+    return STATUS_OK;
+}
+
+static status stop_here(trainer *t, const char *reason)
+{
+    if (t->state.step > 0)
+        TRY(save(t));
+    log_always("stopped (%s) after step %" PRId64 " of %" PRId64 ", everything saved in %s: the same command goes on", reason, t->state.step, t->total, t->o->out);
+    return STATUS_STOPPED;
+}
+
+/* ---- an epoch's end ---- */
+
+static status settle_best(trainer *t, int64_t epoch, const evaluation *e)
+{
+    char name[32];
+    if (e->pooled.pairs == 0) {
+        log_info("epoch %" PRId64 ": loss %.5f on %" PRId64 " validation rows; AUC undefined: one class", epoch, e->loss, e->rows);
+        return STATUS_OK;
+    }
+    double auc = auc_value(&e->pooled);
+    log_info("epoch %" PRId64 ": loss %.5f, AUC %.6f on %" PRId64 " validation rows", epoch, e->loss, auc, e->rows);
+    if (t->state.best && auc <= t->state.best_auc)
+        return STATUS_OK;
+    t->state.best = epoch;
+    t->state.best_auc = auc;
+    snprintf(name, sizeof name, "epoch-%" PRId64, epoch);
+    return checkpoint_point(&t->place, "best", name);
+}
+
+static status write_epoch(trainer *t, int64_t epoch, const evaluation *e)
+{
+    char *line;
+    if (!t->records)
+        return STATUS_OK;
+    TRY(evaluate_line(t, epoch, e, &line));
+    status st = records_epoch(t->records, line);
+    free(line);
+    return st == STATUS_OK ? records_flush(t->records) : st;
+}
+
+static status end_epoch(trainer *t)
+{
+    int64_t epoch = (t->state.step + t->order.steps_per_epoch - 1) / t->order.steps_per_epoch;
+    evaluation e;
+    TRY(save(t));
+    TRY(checkpoint_keep_epoch(&t->place, epoch, t->state.step));
+    if (!t->valid)
+        return STATUS_OK;
+    double clock = phase_clock();
+    status st = evaluate_run(t, &e);
+    if (st == STATUS_OK && e.stopped)
+        st = stop_here(t, e.reason);
+    if (st == STATUS_OK)
+        st = settle_best(t, epoch, &e);
+    if (st == STATUS_OK)
+        st = comm_agree(write_epoch(t, epoch, &e));
+    evaluate_free(&e);
+    phase_add(t->timer, PHASE_EVALUATE, clock);
+    return st;
+}
+
+/* ---- steps ---- */
+
+static status record(trainer *t, const step_result *r, double seconds, const phase_timer *before)
+{
+    int64_t epoch = sampler_epoch(&t->order, t->state.step - 1) + 1;
+    phase_timer spent = *t->timer;
+    if (!t->records)
+        return STATUS_OK;
+    for (int i = 0; i < PHASES; i++)
+        spent.seconds[i] -= before->seconds[i];
+    TRY(records_step(t->records, &(record_step){t->state.step, epoch, r->loss, r->rate, t->o->lanes * t->o->batch, r->tokens, t->optimizer->state}));
+    return records_timing(t->records, t->state.step, seconds, &spent);
+}
+
+static bool checkpoint_due(const trainer *t, const step_result *r)
+{
+    return r->save || (t->o->checkpoint_every > 0 && t->state.step % t->o->checkpoint_every == 0);
+}
+
+static bool at_epoch_end(const trainer *t)
+{
+    return t->state.step % t->order.steps_per_epoch == 0 || t->state.step == t->total;
+}
+
+static status run_steps(trainer *t, progress *bar)
+{
+    while (t->state.step < t->total) {
+        phase_timer before = *t->timer;
+        double begin = clock_seconds();
+        step_result r;
+        char note[64];
+        TRY(step_run(t, &r));
+        if (!r.done)
+            return stop_here(t, r.reason);
+        TRY(comm_agree(record(t, &r, clock_seconds() - begin, &before)));
+        snprintf(note, sizeof note, "loss %.4f", r.loss);
+        progress_set(bar, t->state.step * t->o->lanes * t->o->batch, note);
+        if (at_epoch_end(t))
+            TRY(end_epoch(t));
+        else if (checkpoint_due(t, &r))
+            TRY(save(t));
+        if (r.stop && t->state.step < t->total)
+            return stop_here(t, r.reason);
+    }
+    return STATUS_OK;
+}
+
+status loop_run(trainer *t)
+{
+    if (comm_rank() == 0)
+        TRY(records_open(t->o->out, t->state.step, t->order.steps_per_epoch, &t->records));
+    t->saved_at = clock_seconds();
+    bert_set_dropout(t->net, &t->dropout);
+    if (t->state.step > 0 && at_epoch_end(t)) /* the checkpoint was saved before its epoch was validated */
+        TRY(end_epoch(t));
+    progress *bar = progress_begin("train", "rows", t->total * t->o->lanes * t->o->batch);
+    status st = run_steps(t, bar);
+    progress_end(bar);
+    return st;
+}

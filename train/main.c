@@ -1,0 +1,75 @@
+/* train: shards in, a run out. Options, open, resume or load, loop, close. */
+#include <inttypes.h>
+
+#include "common/comm.h"
+#include "common/files.h"
+#include "common/log.h"
+#include "common/program.h"
+#include "common/stop.h"
+#include "model/cpu/cpu.h"
+#include "train/describe.h"
+#include "train/loop.h"
+#include "train/plan.h"
+#include "train/probe.h"
+
+static void announce(const trainer *t)
+{
+    const train_options *o = t->o;
+    log_info("%" PRId64 " rows, %" PRId64 " steps of %" PRId64 " lanes x %" PRId64 " rows, %" PRId64 " parameters, peak learning rate %g", t->order.rows, t->total,
+             o->lanes, o->batch, t->table->trainable, o->peak_rate);
+    log_info("%d ranks on %d nodes, %" PRId64 " threads each, %s kernels", comm_size(), comm_nodes(), o->threads, isa_name(backend_cpu_isa(t->be)));
+    if (t->order.unlabelled)
+        log_info("%" PRId64 " training rows without labels are left out", t->order.unlabelled);
+}
+
+static status prepare(trainer *t)
+{
+    bool resumed;
+    TRY(trainer_build_state(t));
+    TRY(comm_agree(probe_run(backend_cpu_isa(t->be), t->pool, &t->state.probe)));
+    TRY(probe_compare(t->state.probe));
+    TRY(loop_resume(t, &resumed));
+    if (!resumed) {
+        TRY(trainer_load_initial(t));
+        optimizer_hash_all(t->optimizer);
+    }
+    TRY(trainer_build_step(t));
+    TRY(describe_environment(t));
+    announce(t);
+    return STATUS_OK;
+}
+
+static status run(const option_list *words)
+{
+    trainer t;
+    bool finished;
+    TRY(train_options_check(words));
+    stop_open(train_given.time_limit, train_given.grace);
+    TRY(trainer_open(&train_given, &t));
+    if (train_given.plan) {
+        TRY(plan_print(&t));
+        trainer_close(&t);
+        return STATUS_OK;
+    }
+    TRY(describe_begin(&t, &finished));
+    if (finished) {
+        log_always("%s is finished already: nothing to do", train_given.out);
+        trainer_close(&t);
+        return STATUS_OK;
+    }
+    TRY(prepare(&t));
+    status st = loop_run(&t);
+    if (st != STATUS_OK && st != STATUS_STOPPED)
+        return st;
+    if (st == STATUS_OK) {
+        TRY(describe_end(&t));
+        log_info("finished: %s has the weights (last, best, epoch-N), metrics.jsonl and provenance.json; next: infer --run %s", train_given.out, train_given.out);
+    }
+    trainer_close(&t);
+    return st;
+}
+
+int main(int argc, char **argv)
+{
+    return program_main(&(program){.options = &train_about, .table = train_table, .run = run}, argc, argv);
+}

@@ -1,0 +1,118 @@
+#include "train/plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/comm.h"
+#include "model/cpu/cpu.h"
+
+/* Bytes of private memory that the process has already: the program, its libraries, MPI's buffers. */
+static int64_t resident_now(void)
+{
+    FILE *status_file = fopen("/proc/self/status", "r");
+    char line[256];
+    long long kilobytes, sum = 0;
+    while (status_file && fgets(line, sizeof line, status_file))
+        if (sscanf(line, "RssAnon: %lld", &kilobytes) == 1 || sscanf(line, "RssFile: %lld", &kilobytes) == 1)
+            sum += kilobytes;
+    if (status_file)
+        fclose(status_file);
+    return sum * 1024;
+}
+
+static int64_t data_bytes(const trainer *t, const dataset *d)
+{
+    if (!d)
+        return 0;
+    int64_t tokens = dataset_tokens_total(d) * (int64_t)sizeof(uint32_t), rows = dataset_rows(d) * (8 + 2 + 4 * dataset_labels(d));
+    return rows + (tokens <= t->o->data_memory ? tokens : 0);
+}
+
+void plan_count_memory(const trainer *t, plan_memory *m)
+{
+    const train_options *o = t->o;
+    bert_limits limits = trainer_limits(t);
+    backend_limits room = bert_backend_limits(t->table, &limits);
+    feeder_setting feed = trainer_feeder_setting(t);
+    cpu_isa isa = (cpu_isa)o->cpu;
+    if (isa_choose(isa, &isa) != STATUS_OK)
+        isa = CPU_ISA_PLAIN;
+    *m = (plan_memory){
+        .gradients = (int64_t)sums_bytes(t->table, t->first_lane, t->end_lane, trainer_lane_tokens(t)),
+        .activations = (int64_t)bert_memory_bytes(t->table, &limits, BERT_TRAINING),
+        .optimizer = (int64_t)optimizer_bytes(t->table, REDUCE_STRIPE),
+        .exchange = (int64_t)reduce_bytes(t->table, o->lanes, trainer_lane_tokens(t), REDUCE_STRIPE) + (int64_t)feeder_bytes(&feed, dataset_labels(t->train)),
+        .kernels = (int64_t)backend_cpu_bytes(&room, isa, (int)o->threads),
+        .program = resident_now(),
+        .parameters = t->table->parameters * (int64_t)sizeof(float),
+        .tokens = data_bytes(t, t->train) + data_bytes(t, t->valid),
+    };
+    if (comm_size() == 1) /* the data are in this process's private memory, and counted once a node */
+        m->program = m->program > m->tokens ? m->program - m->tokens : 0;
+    m->rank = m->gradients + m->activations + m->optimizer + m->exchange + m->kernels + m->program;
+}
+
+/* Products of the layers and of attention; the backward pass does each twice. */
+static double row_work(const trainer *t, int64_t length)
+{
+    const model_config *m = &t->table->config;
+    double T = (double)(t->o->pooling == POOLING_PADDED ? t->input.max_length : length), H = (double)m->hidden, F = (double)m->feed_forward;
+    double layer = 2 * T * (4 * H * H + 2 * H * F) + 4 * T * (double)length * H;
+    return 3 * ((double)m->layers * layer + 4 * H * (double)t->table->outputs);
+}
+
+double plan_count_work(const trainer *t)
+{
+    double sum = 0;
+    int64_t rows = dataset_rows(t->train), used = t->order.steps_per_epoch * t->order.global_batch;
+    for (int64_t row = 0; row < rows; row++)
+        sum += row_work(t, input_length(&t->input, dataset_length(t->train, row)));
+    return sum * ((double)used / (double)rows);
+}
+
+static void print_bytes(const char *what, double bytes)
+{
+    if (bytes >= 1e9)
+        printf("  %-28s %9.2f GB\n", what, bytes * 1e-9);
+    else
+        printf("  %-28s %9.2f MB\n", what, bytes * 1e-6);
+}
+
+static int64_t most(int64_t mine)
+{
+    comm_max_int64(&mine, 1);
+    return mine;
+}
+
+status plan_print(const trainer *t)
+{
+    plan_memory m;
+    const train_options *o = t->o;
+    plan_count_memory(t, &m);
+    plan_memory top = {.gradients = most(m.gradients), .activations = most(m.activations), .optimizer = most(m.optimizer), .exchange = most(m.exchange),
+                       .kernels = most(m.kernels), .program = most(m.program), .rank = most(m.rank)};
+    if (comm_rank() != 0)
+        return STATUS_OK;
+    double weights = (double)checkpoint_bytes(t->table, false), saved = (double)checkpoint_bytes(t->table, true);
+    double work = plan_count_work(t), epochs = (double)t->total / (double)t->order.steps_per_epoch;
+    printf("steps: %" PRId64 " an epoch, %" PRId64 " in all, of %" PRId64 " rows each (%" PRId64 " lanes of %" PRId64 ")\n", t->order.steps_per_epoch, t->total,
+           t->order.global_batch, o->lanes, o->batch);
+    printf("parameters: %" PRId64 " trained in %" PRId64 " stripes; peak learning rate %g\n", t->table->trainable, reduce_stripes(t->table, REDUCE_STRIPE),
+           o->peak_rate);
+    printf("memory at %d ranks of %" PRId64 " threads:\n", comm_size(), o->threads);
+    print_bytes("gradients", (double)top.gradients);
+    print_bytes("activations", (double)top.activations);
+    print_bytes("optimizer", (double)top.optimizer);
+    print_bytes("exchange and rows", (double)top.exchange);
+    print_bytes("kernels", (double)top.kernels);
+    print_bytes("program and MPI", (double)top.program);
+    print_bytes("together, a rank", (double)top.rank);
+    print_bytes("parameters, once a node", (double)m.parameters);
+    print_bytes("data, once a node", (double)m.tokens);
+    printf("disk:\n");
+    print_bytes("checkpoints", saved * (double)(o->keep + 1));
+    print_bytes("weights of epochs", weights * (epochs < 1 ? 1 : epochs));
+    printf("work: %.3g floating-point operations an epoch, %.3g in all\n", work, work * epochs);
+    return STATUS_OK;
+}

@@ -1,0 +1,25 @@
+/* --plan: what a run needs, without running it.
+ *
+ *     TRY(plan_print(&t));         // collective, after trainer_open; rank 0 prints on stdout
+ *
+ * Memory of the rank that needs most, and what each node needs once; disk; arithmetic; steps.
+ */
+#ifndef FRETSAW_TRAIN_PLAN_H
+#define FRETSAW_TRAIN_PLAN_H
+
+#include "train/trainer.h"
+
+typedef struct plan_memory {
+    int64_t gradients, activations, optimizer, exchange, kernels, program; /* bytes of this rank */
+    int64_t rank;       /* their sum */
+    int64_t parameters; /* bytes once a node */
+    int64_t tokens;     /* the data sets, once a node */
+} plan_memory;
+
+/* Local. */
+void plan_count_memory(const trainer *t, plan_memory *m);
+/* Floating-point operations of an epoch, forward and backward, a multiplication and an addition being two. */
+double plan_count_work(const trainer *t);
+status plan_print(const trainer *t);
+
+#endif

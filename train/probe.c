@@ -1,0 +1,137 @@
+#include "train/probe.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/comm.h"
+#include "common/hash.h"
+#include "model/bert.h"
+#include "model/cpu/cpu.h"
+#include "model/model_init.h"
+#include "train/adamw.h"
+
+enum { ROWS = 5, LONGEST = 37, SEED = 20240229 };
+
+typedef struct probe {
+    backend *be;
+    tensor_table *table;
+    float *parameters, *m, *v;
+    bert *net;
+    gradient *sum;
+    batch_builder *builder;
+    uint64_t hash;
+} probe;
+
+static void mix(probe *p, const void *bytes, size_t n)
+{
+    uint64_t pair[2] = {p->hash, hash_xxh3(bytes, n)};
+    p->hash = hash_xxh3(pair, sizeof pair);
+}
+
+static status open_probe(probe *p, cpu_isa isa, threads *pool)
+{
+    /* Sizes that are no multiple of a vector, so that the kernels' edges take part. */
+    const model_config config = {.vocab_size = 97, .hidden = 72, .layers = 2, .heads = 3, .feed_forward = 100, .positions = LONGEST, .type_vocab = 2,
+                                 .hidden_dropout = 0.1, .attention_dropout = 0.1, .layer_norm_epsilon = 1e-12, .initializer_range = 0.2};
+    const bert_limits limits = {.tokens = ROWS * LONGEST, .rows = ROWS, .longest = LONGEST};
+    void *room;
+    TRY(tensor_table_create(&config, 2, false, &p->table));
+    backend_limits need = bert_backend_limits(p->table, &limits);
+    TRY(backend_open_cpu(&need, pool, isa, &p->be));
+    size_t bytes = (size_t)p->table->parameters * sizeof(float);
+    TRY(p->be->ops->allocate(p->be, bytes, "the probe", &room));
+    p->parameters = room;
+    TRY(p->be->ops->allocate(p->be, bytes, "the probe", &room));
+    p->m = room;
+    TRY(p->be->ops->allocate(p->be, bytes, "the probe", &room));
+    p->v = room;
+    model_init_range(p->table, SEED, 0, p->table->parameters, p->parameters);
+    TRY(bert_create(p->be, p->table, p->parameters, &limits, BERT_TRAINING, &p->net));
+    bert_set_dropout(p->net, &(bert_dropout){.hidden = 0.1, .attention = 0.1, .head = 0.3, .seed = SEED});
+    TRY(gradient_create(p->be, p->table, limits.tokens, &p->sum));
+    return batch_builder_create(limits.tokens, ROWS, 2, &p->builder);
+}
+
+static const batch *make_batch(probe *p)
+{
+    static const int32_t lengths[ROWS] = {2, 37, 16, 9, 33};
+    batch_builder_begin(p->builder, 1);
+    for (int r = 0; r < ROWS; r++) {
+        int32_t ids[LONGEST];
+        for (int i = 0; i < lengths[r]; i++)
+            ids[i] = 1 + (r * 31 + i * 17) % 96;
+        batch_builder_add(p->builder, ids, lengths[r], 0, 0, (uint64_t)r, (float[]){(float)(r & 1), 0.25f});
+    }
+    return batch_builder_view(p->builder);
+}
+
+static void one_step(probe *p, int64_t t)
+{
+    const batch *b = make_batch(p);
+    double loss[ROWS];
+    float score[ROWS * 2];
+    gradient_begin(p->sum, b->id, b->tokens);
+    bert_forward(p->net, b);
+    bert_loss(p->net, b, 0.1f, loss);
+    bert_probabilities(p->net, b, score);
+    bert_backward(p->net, b, p->sum);
+    mix(p, loss, sizeof loss);
+    mix(p, score, sizeof score);
+    mix(p, p->sum->dense, (size_t)p->table->dense * sizeof(float));
+    mix(p, p->sum->rows, (size_t)(p->sum->count * p->sum->hidden) * sizeof(float));
+    adamw_step s = adamw_scalars(&(adamw_options){.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-6, .decay = 0.01}, 1e-3, t);
+    uint64_t state = p->be->ops->adamw(p->be, p->table->dense, p->table->word, &s, 1, p->sum->dense, p->m, p->v, p->parameters + p->table->word);
+    p->be->ops->parameters_changed(p->be);
+    mix(p, &state, sizeof state);
+    mix(p, p->parameters, (size_t)p->table->parameters * sizeof(float));
+}
+
+static void close_probe(probe *p)
+{
+    batch_builder_free(p->builder);
+    gradient_free(p->sum);
+    bert_free(p->net);
+    if (p->be) {
+        float *const rooms[] = {p->parameters, p->m, p->v};
+        for (int i = 0; i < 3; i++)
+            if (rooms[i])
+                p->be->ops->release(p->be, rooms[i]);
+        p->be->ops->close(p->be);
+    }
+    tensor_table_free(p->table);
+}
+
+status probe_run(cpu_isa isa, threads *pool, uint64_t *hash)
+{
+    probe p = {0};
+    status st = open_probe(&p, isa, pool);
+    if (st == STATUS_OK)
+        for (int64_t t = 1; t <= 2; t++)
+            one_step(&p, t);
+    *hash = p.hash;
+    close_probe(&p);
+    return st;
+}
+
+typedef struct report {
+    uint64_t hash;
+    char host[256];
+} report;
+
+status probe_compare(uint64_t mine)
+{
+    report own = {.hash = mine}, *all;
+    status st = STATUS_OK;
+    snprintf(own.host, sizeof own.host, "%s", comm_host());
+    TRY(memory_new(&all, (size_t)comm_size() * sizeof *all, "the probes of all ranks"));
+    comm_all_gather(&own, sizeof own, all);
+    for (int r = 1; r < comm_size() && st == STATUS_OK; r++)
+        if (all[r].hash != all[0].hash)
+            st = fail(STATUS_CHECK, "rank %d on %s computes otherwise than rank 0 on %s (probe %016" PRIx64 ", not %016" PRIx64
+                      "): the machines or the builds of the program differ in arithmetic; use the same build everywhere and leave out the machine at fault",
+                      r, all[r].host, all[0].host, all[r].hash, all[0].hash);
+    free(all);
+    return comm_agree(st);
+}

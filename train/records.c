@@ -1,0 +1,136 @@
+#include "train/records.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/files.h"
+
+struct records {
+    FILE *metrics, *timing;
+    char *metrics_path, *timing_path;
+};
+
+void records_number(double value, char *to)
+{
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(to, 32, "%.*g", digits, value);
+        if (strtod(to, NULL) == value)
+            return;
+    }
+}
+
+/* How a line begins says whether it stays. */
+static bool line_stays(const char *line, int64_t step, int64_t steps_per_epoch, int64_t *seen)
+{
+    long long number;
+    if (sscanf(line, "{\"step\":%lld", &number) == 1) {
+        if (number > step || number != *seen + 1)
+            return false;
+        *seen = number;
+        return true;
+    }
+    return sscanf(line, "{\"epoch\":%lld", &number) == 1 && number * steps_per_epoch < step; /* an epoch that ends here is validated again */
+}
+
+/* The prefix of whole lines that belong to steps up to `step`. */
+static status cut_back(const char *path, int64_t step, int64_t steps_per_epoch, bool demand_all)
+{
+    char *text = NULL;
+    size_t bytes = 0, keep = 0;
+    int64_t seen = 0;
+    if (file_exists(path))
+        TRY(file_read_all(path, 0, &text, &bytes));
+    while (keep < bytes) {
+        char *end = memchr(text + keep, '\n', bytes - keep);
+        if (!end || !line_stays(text + keep, step, steps_per_epoch, &seen))
+            break;
+        keep = (size_t)(end - text) + 1;
+    }
+    status st = STATUS_OK;
+    if (demand_all && seen < step)
+        st = fail(STATUS_INPUT, "%s: has the lines of steps up to %" PRId64 ", the checkpoint is at step %" PRId64
+                  ": restore the file, or train again into a new folder", path, seen, step);
+    else if (keep < bytes || !text)
+        st = file_write_atomic(path, text ? text : "", keep);
+    free(text);
+    return st;
+}
+
+static status open_one(const char *folder, const char *name, int64_t step, int64_t steps_per_epoch, bool demand_all, char **path, FILE **out)
+{
+    TRY(file_join(folder, name, path));
+    TRY(cut_back(*path, step, steps_per_epoch, demand_all));
+    *out = fopen(*path, "ab");
+    return *out ? STATUS_OK : fail_errno(STATUS_IO, errno, "%s: cannot be written to", *path);
+}
+
+status records_open(const char *folder, int64_t step, int64_t steps_per_epoch, records **out)
+{
+    records *r;
+    TRY(memory_new(&r, sizeof *r, "the records"));
+    status st = open_one(folder, "metrics.jsonl", step, steps_per_epoch, true, &r->metrics_path, &r->metrics);
+    if (st == STATUS_OK) /* times may have been lost without harm */
+        st = open_one(folder, "timing.jsonl", step, steps_per_epoch, false, &r->timing_path, &r->timing);
+    if (st != STATUS_OK) {
+        records_close(r);
+        r = NULL;
+    }
+    *out = r;
+    return st;
+}
+
+void records_close(records *r)
+{
+    if (!r)
+        return;
+    if (r->metrics)
+        fclose(r->metrics);
+    if (r->timing)
+        fclose(r->timing);
+    free(r->metrics_path);
+    free(r->timing_path);
+    free(r);
+}
+
+static status written(FILE *file, const char *path)
+{
+    return fflush(file) == 0 && !ferror(file) ? STATUS_OK : fail_errno(STATUS_IO, errno, "%s: writing failed", path);
+}
+
+status records_step(records *r, const record_step *line)
+{
+    char loss[32], lr[32];
+    records_number(line->loss, loss);
+    records_number(line->lr, lr);
+    fprintf(r->metrics, "{\"step\":%" PRId64 ",\"epoch\":%" PRId64 ",\"loss\":%s,\"lr\":%s,\"rows\":%" PRId64 ",\"tokens\":%" PRId64 ",\"state\":\"%016" PRIx64
+            "\"}\n", line->step, line->epoch, loss, lr, line->rows, line->tokens, line->state);
+    return written(r->metrics, r->metrics_path);
+}
+
+status records_epoch(records *r, const char *text)
+{
+    fprintf(r->metrics, "%s\n", text);
+    return written(r->metrics, r->metrics_path);
+}
+
+status records_timing(records *r, int64_t step, double seconds, const phase_timer *since)
+{
+    fprintf(r->timing, "{\"step\":%" PRId64 ",\"seconds\":%.6f", step, seconds);
+    for (int i = 0; i < PHASES; i++)
+        if (since->seconds[i] > 0)
+            fprintf(r->timing, ",\"%s\":%.6f", phase_name((phase)i), since->seconds[i]);
+    fprintf(r->timing, "}\n");
+    return written(r->timing, r->timing_path);
+}
+
+status records_flush(records *r)
+{
+    TRY(written(r->metrics, r->metrics_path));
+    if (fsync(fileno(r->metrics)) != 0)
+        return fail_errno(STATUS_IO, errno, "%s: writing failed", r->metrics_path);
+    return STATUS_OK;
+}

@@ -1,0 +1,41 @@
+/* The records of a run: metrics.jsonl (the same bytes for any ranks, threads and restarts) and timing.jsonl (which are not), line by line, cut back to
+ * a checkpoint's step when a run is resumed.
+ *
+ *     records *r; TRY(records_open("runs/one", step, steps_per_epoch, &r));     // rank 0 only
+ *     TRY(records_step(r, &(record_step){...}));
+ *     TRY(records_flush(r));                                                    // on disk; before a checkpoint is made visible
+ *     records_close(r);
+ *
+ * Local: rank 0 alone keeps them.
+ */
+#ifndef FRETSAW_TRAIN_RECORDS_H
+#define FRETSAW_TRAIN_RECORDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/status.h"
+#include "model/phases.h"
+
+typedef struct records records;
+
+typedef struct record_step {
+    int64_t step, epoch; /* from 1 */
+    double loss, lr;
+    int64_t rows, tokens;
+    uint64_t state;
+} record_step;
+
+/* Keeps the lines of steps 1 .. step, and of epochs that ended before `step`; drops the rest. STATUS_INPUT when lines are missing. */
+status records_open(const char *folder, int64_t step, int64_t steps_per_epoch, records **out);
+void records_close(records *r);
+status records_step(records *r, const record_step *line);
+/* `text` is a whole JSON object of one line, without the newline: the line of an epoch, {"epoch":1,...}. */
+status records_epoch(records *r, const char *text);
+status records_timing(records *r, int64_t step, double seconds, const phase_timer *since);
+status records_flush(records *r);
+
+/* The shortest decimal form that reads back the same double, as a JSON number; `to` has room for 32. */
+void records_number(double value, char *to);
+
+#endif

@@ -1,0 +1,110 @@
+#include "train/state.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/files.h"
+#include "model/run.h"
+
+enum { DUMP = JSON_INDENT(1) | JSON_PRESERVE_ORDER };
+
+static json_t *hex(uint64_t value)
+{
+    char text[17];
+    snprintf(text, sizeof text, "%016" PRIx64, value);
+    return json_string(text);
+}
+
+static bool read_hex(const json_t *value, uint64_t *out)
+{
+    const char *text = json_string_value(value);
+    if (!text || strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
+        return false;
+    *out = strtoull(text, NULL, 16);
+    return true;
+}
+
+/* The area's bits, since JSON numbers need not come back exactly everywhere. */
+static uint64_t bits_of(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+status state_text(const checkpoint_state *s, const tensor_table *table, const uint64_t *tensor_hash, uint64_t all, char **text)
+{
+    json_t *object = json_object(), *tensors = json_object();
+    for (int t = 0; tensors && t < table->count; t++)
+        json_object_set_new(tensors, table->tensors[t].name, hex(tensor_hash[t]));
+    json_object_set_new(object, "format", json_integer(1));
+    json_object_set_new(object, "arithmetic", json_integer(ARITHMETIC_VERSION));
+    json_object_set_new(object, "step", json_integer(s->step));
+    json_object_set_new(object, "run", json_string(s->run));
+    json_object_set_new(object, "probe", hex(s->probe));
+    json_object_set_new(object, "best_epoch", json_integer(s->best));
+    json_object_set_new(object, "best_auc_bits", hex(bits_of(s->best_auc)));
+    json_object_set_new(object, "state", hex(all));
+    json_object_set_new(object, "tensors", tensors);
+    char *plain = json_dumps(object, DUMP);
+    if (plain)
+        json_object_set_new(object, "check", hex(hash_xxh3(plain, strlen(plain))));
+    free(plain);
+    char *whole = plain ? json_dumps(object, DUMP) : NULL;
+    json_decref(object);
+    *text = whole;
+    return whole ? STATUS_OK : fail(STATUS_RESOURCE, "out of memory: a checkpoint's state");
+}
+
+/* The hash was taken over the object as it was before "check" came in. */
+static bool check_holds(json_t *object)
+{
+    uint64_t check;
+    if (!read_hex(json_object_get(object, "check"), &check))
+        return false;
+    json_object_del(object, "check");
+    char *plain = json_dumps(object, DUMP);
+    bool same = plain && hash_xxh3(plain, strlen(plain)) == check;
+    free(plain);
+    return same;
+}
+
+static bool read_fields(const json_t *object, const tensor_table *table, checkpoint_state *s, uint64_t *tensor_hash)
+{
+    const json_t *tensors = json_object_get(object, "tensors");
+    const char *id = json_string_value(json_object_get(object, "run"));
+    uint64_t auc;
+    if (!id || strlen(id) != HASH_HEX - 1 || json_object_size(tensors) != (size_t)table->count)
+        return false;
+    memcpy(s->run, id, HASH_HEX);
+    s->step = json_integer_value(json_object_get(object, "step"));
+    s->best = json_integer_value(json_object_get(object, "best_epoch"));
+    if (!read_hex(json_object_get(object, "probe"), &s->probe) || !read_hex(json_object_get(object, "best_auc_bits"), &auc))
+        return false;
+    memcpy(&s->best_auc, &auc, sizeof auc);
+    for (int t = 0; t < table->count; t++)
+        if (!read_hex(json_object_get(tensors, table->tensors[t].name), &tensor_hash[t]))
+            return false;
+    return s->step >= 0;
+}
+
+status state_read(const char *path, const tensor_table *table, checkpoint_state *s, uint64_t *tensor_hash)
+{
+    char *text;
+    size_t bytes;
+    TRY(file_read_all(path, 64 << 20, &text, &bytes));
+    json_t *object = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL);
+    free(text);
+    status st = STATUS_OK;
+    if (!json_is_object(object) || !check_holds(object))
+        st = fail(STATUS_INPUT, "%s: damaged (its own hash differs)", path);
+    else if (json_integer_value(json_object_get(object, "format")) != 1 || json_integer_value(json_object_get(object, "arithmetic")) != ARITHMETIC_VERSION)
+        st = fail(STATUS_INPUT, "%s: written by another version of the program", path);
+    else if (!read_fields(object, table, s, tensor_hash))
+        st = fail(STATUS_INPUT, "%s: does not describe a model of these tensors", path);
+    json_decref(object);
+    return st;
+}

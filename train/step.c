@@ -1,0 +1,169 @@
+#include "train/step.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/comm.h"
+#include "common/log.h"
+#include "common/stop.h"
+
+/* ---- stopping ---- */
+
+bool step_stop_noticed(void)
+{
+    if (stop_wanted())
+        comm_flag_raise();
+    return comm_flag_seen();
+}
+
+void step_agree(step_report *mine, step_report *all)
+{
+    const struct timespec nap = {.tv_nsec = 200000};
+    comm_arrive();
+    while (!comm_arrived()) { /* a signal that comes in here still reaches the ranks that compute */
+        step_stop_noticed();
+        nanosleep(&nap, NULL); /* leaves the core to them where ranks share one */
+    }
+    mine->stop = step_stop_noticed();
+    if (stop_wanted())
+        snprintf(mine->reason, sizeof mine->reason, "%s", stop_reason());
+    comm_all_gather(mine, sizeof *mine, all);
+    mine->incomplete = mine->stop = 0;
+    mine->save = all[0].save;
+    for (int r = comm_size() - 1; r >= 0; r--) {
+        mine->incomplete += all[r].incomplete;
+        mine->stop += all[r].stop;
+        if (all[r].reason[0])
+            memcpy(mine->reason, all[r].reason, sizeof mine->reason);
+    }
+}
+
+/* ---- a lane ---- */
+
+static status bad_loss(trainer *t, int64_t lane, const batch *b, int64_t row)
+{
+    char id[64] = "";
+    size_t bytes;
+    int64_t data_row = feeder_row(t->feeder, row);
+    if (dataset_id(t->train, data_row, id, sizeof id, &bytes) != STATUS_OK)
+        id[0] = 0;
+    return fail(STATUS_CHECK, "step %" PRId64 ", lane %" PRId64 ": the loss of row %" PRId64 " (id %s, row %" PRId64 " of %" PRId64 " in its micro-batch) is %g: "
+                "training has diverged or the weights are damaged; lower --lr or --scale-lr, or raise --warmup, and go on from the last checkpoint in %s",
+                t->state.step + 1, lane, data_row, id, row + 1, b->rows, t->row_loss[row], t->o->out);
+}
+
+static status add_losses(trainer *t, int64_t lane, const batch *b, double *loss)
+{
+    for (int64_t row = 0; row < b->rows; row++) {
+        if (!isfinite(t->row_loss[row]))
+            return bad_loss(t, lane, b, row);
+        *loss += t->row_loss[row];
+    }
+    return STATUS_OK;
+}
+
+static status run_lane(trainer *t, int64_t lane, bool *stopped)
+{
+    const int32_t *ids;
+    int64_t n;
+    double loss = 0, clock = phase_clock();
+    gradient *sum = sums_next(t->sums);
+    TRY(feeder_begin_lane(t->feeder, lane, &ids, &n));
+    gradient_begin(sum, ids, n);
+    phase_add(t->timer, PHASE_DATA, clock);
+    for (const batch *b; !*stopped && (b = feeder_next(t->feeder));) {
+        bert_forward(t->net, b);
+        bert_loss(t->net, b, t->factor, t->row_loss);
+        TRY(add_losses(t, lane, b, &loss));
+        bert_backward(t->net, b, sum);
+        *stopped = step_stop_noticed();
+    }
+    if (!*stopped) {
+        clock = phase_clock();
+        sums_fold(t->sums, loss);
+        phase_add(t->timer, PHASE_REDUCE, clock);
+    }
+    return t->be->ops->check(t->be);
+}
+
+static status run_lanes(trainer *t, bool *stopped)
+{
+    double clock = phase_clock();
+    TRY(feeder_begin_step(t->feeder, t->state.step));
+    phase_add(t->timer, PHASE_DATA, clock);
+    sums_begin(t->sums);
+    for (int64_t lane = t->first_lane; lane < t->end_lane && !*stopped; lane++)
+        TRY(run_lane(t, lane, stopped));
+    return STATUS_OK;
+}
+
+/* ---- all ranks ---- */
+
+/* The lanes' losses by the tree that their gradients take. */
+static double fold_losses(const trainer *t, const step_report *all)
+{
+    int64_t start[2 * TREE_DEPTH], count[2 * TREE_DEPTH];
+    double sum[TREE_DEPTH];
+    tree order;
+    int older, newer;
+    tree_begin(&order, 0);
+    for (int r = 0; r < comm_size(); r++) {
+        int pieces = tree_pieces(deal_first_lane(r, comm_size(), t->o->lanes), deal_first_lane(r + 1, comm_size(), t->o->lanes), start, count);
+        for (int i = 0; i < pieces; i++) {
+            sum[tree_push(&order, count[i])] = all[r].loss[i];
+            while (tree_fold(&order, &older, &newer))
+                sum[older] += sum[newer];
+        }
+    }
+    while (tree_finish(&order, &older, &newer))
+        sum[older] += sum[newer];
+    return sum[0];
+}
+
+static void reduce_and_update(trainer *t, double rate)
+{
+    adamw_step scalars = adamw_scalars(&t->adamw, rate, t->state.step + 1);
+    double clock = phase_clock();
+    optimizer_begin(t->optimizer, &scalars);
+    reduce_begin(t->reduce, t->sums);
+    for (reduce_slice slice; reduce_next(t->reduce, &slice);) {
+        clock = phase_add(t->timer, PHASE_REDUCE, clock);
+        optimizer_update(t->optimizer, &slice);
+        clock = phase_add(t->timer, PHASE_UPDATE, clock);
+    }
+    clock = phase_add(t->timer, PHASE_REDUCE, clock);
+    optimizer_end(t->optimizer);
+    phase_add(t->timer, PHASE_UPDATE, clock);
+}
+
+status step_run(trainer *t, step_result *result)
+{
+    bool stopped = false;
+    double clock;
+    const train_options *o = t->o;
+    TRY(run_lanes(t, &stopped));
+
+    step_report mine = {.incomplete = stopped};
+    mine.save = o->checkpoint_minutes > 0 && clock_seconds() - t->saved_at >= 60.0 * (double)o->checkpoint_minutes;
+    for (int i = 0; !stopped && i < t->sums->pieces; i++)
+        mine.loss[i] = t->sums->loss[i];
+    clock = phase_clock();
+    step_agree(&mine, t->reports);
+    phase_add(t->timer, PHASE_REDUCE, clock);
+    *result = (step_result){.stop = mine.stop > 0, .save = mine.save};
+    memcpy(result->reason, mine.reason, sizeof result->reason);
+    if (mine.incomplete)
+        return STATUS_OK;
+
+    result->loss = fold_losses(t, t->reports) / ((double)(o->lanes * o->batch) * dataset_labels(t->train));
+    result->rate = schedule_rate(&t->schedule, t->state.step);
+    result->tokens = feeder_step_tokens(t->feeder);
+    reduce_and_update(t, result->rate);
+    t->state.step++;
+    result->done = true;
+    return STATUS_OK;
+}

@@ -1,0 +1,73 @@
+#include "train/stripe.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/files.h"
+#include "common/hash.h"
+
+typedef struct header {
+    char magic[8];
+    int64_t version, index, first, count, step;
+    uint64_t hash_m, hash_v, hash_header; /* XXH3-64; the last over all before it */
+} header;
+
+static const char magic[8] = "FRETOPT";
+
+void stripe_name(int64_t index, char name[32])
+{
+    snprintf(name, 32, "optimizer-%05" PRId64 ".bin", index);
+}
+
+uint64_t stripe_bytes(int64_t count)
+{
+    return sizeof(header) + (uint64_t)count * 2 * sizeof(float);
+}
+
+static header make_header(const stripe *s)
+{
+    header h = {.version = 1, .index = s->index, .first = s->first, .count = s->count, .step = s->step};
+    memcpy(h.magic, magic, sizeof magic);
+    return h;
+}
+
+status stripe_write(const char *path, const stripe *s, const float *m, const float *v)
+{
+    atomic_file f;
+    size_t n = (size_t)s->count;
+    header h = make_header(s);
+    h.hash_m = hash_xxh3(m, n * sizeof *m);
+    h.hash_v = hash_xxh3(v, n * sizeof *v);
+    h.hash_header = hash_xxh3(&h, offsetof(header, hash_header));
+    TRY(file_atomic_begin(path, &f));
+    bool good = fwrite(&h, sizeof h, 1, f.stream) == 1 && fwrite(m, sizeof *m, n, f.stream) == n && fwrite(v, sizeof *v, n, f.stream) == n;
+    if (!good) {
+        status st = fail_errno(STATUS_IO, errno, "%s: writing failed", path);
+        file_atomic_abandon(&f);
+        return st;
+    }
+    return file_atomic_commit(&f);
+}
+
+status stripe_read(const char *path, const stripe *expected, float *m, float *v)
+{
+    header h, want = make_header(expected);
+    uint64_t bytes;
+    size_t n = (size_t)expected->count;
+    TRY(file_size(path, &bytes));
+    if (bytes != stripe_bytes(expected->count))
+        return fail(STATUS_INPUT, "%s: %" PRIu64 " bytes, not %" PRIu64 ": the file is cut or of another model", path, bytes, stripe_bytes(expected->count));
+    TRY(file_read_at(path, 0, &h, sizeof h));
+    if (memcmp(&h, &want, offsetof(header, hash_m)) != 0 || h.hash_header != hash_xxh3(&h, offsetof(header, hash_header)))
+        return fail(STATUS_INPUT, "%s: its header is not that of stripe %" PRId64 " at step %" PRId64 ": the file is damaged", path, expected->index,
+                    expected->step);
+    TRY(file_read_at(path, sizeof h, m, n * sizeof *m));
+    TRY(file_read_at(path, sizeof h + n * sizeof *m, v, n * sizeof *v));
+    if (hash_xxh3(m, n * sizeof *m) != h.hash_m)
+        return fail(STATUS_INPUT, "%s: the first moments are damaged (their hash differs)", path);
+    if (hash_xxh3(v, n * sizeof *v) != h.hash_v)
+        return fail(STATUS_INPUT, "%s: the second moments are damaged (their hash differs)", path);
+    return STATUS_OK;
+}

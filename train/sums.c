@@ -1,0 +1,117 @@
+#include "train/sums.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The most lanes that each slot comes to hold, by running the tree without numbers. Returns how many slots there are. */
+static int slot_lanes(int64_t first, int64_t end, int64_t most[TREE_DEPTH])
+{
+    tree t;
+    int older, newer, slots = 0;
+    memset(most, 0, TREE_DEPTH * sizeof *most);
+    tree_begin(&t, first);
+    for (int64_t lane = first; lane < end; lane++) {
+        int slot = tree_push(&t, 1);
+        most[slot] = most[slot] > 1 ? most[slot] : 1;
+        slots = slot + 1 > slots ? slot + 1 : slots;
+        while (tree_fold(&t, &older, &newer))
+            most[older] = most[older] > t.size[older] ? most[older] : t.size[older];
+    }
+    return slots;
+}
+
+status sums_create(backend *be, const tensor_table *table, int64_t first_lane, int64_t end_lane, int64_t lane_tokens, sums **out)
+{
+    int64_t most[TREE_DEPTH];
+    sums *s;
+    *out = NULL;
+    TRY(memory_new(&s, sizeof *s, "the lanes' sums"));
+    *out = s;
+    s->be = be;
+    s->first_lane = first_lane;
+    s->room = slot_lanes(first_lane, end_lane, most);
+    for (int i = 0; i < s->room; i++)
+        TRY(gradient_create(be, table, lane_tokens * most[i], &s->slot[i]));
+    return STATUS_OK;
+}
+
+size_t sums_bytes(const tensor_table *table, int64_t first_lane, int64_t end_lane, int64_t lane_tokens)
+{
+    int64_t most[TREE_DEPTH];
+    size_t bytes = sizeof(sums);
+    int slots = slot_lanes(first_lane, end_lane, most);
+    for (int i = 0; i < slots; i++)
+        bytes += gradient_bytes(table, lane_tokens * most[i]);
+    return bytes;
+}
+
+void sums_free(sums *s)
+{
+    if (!s)
+        return;
+    for (int i = 0; i < s->room; i++)
+        gradient_free(s->slot[i]);
+    free(s);
+}
+
+void sums_begin(sums *s)
+{
+    s->pieces = 0;
+    tree_begin(&s->order, s->first_lane);
+}
+
+gradient *sums_next(sums *s)
+{
+    assert(s->order.depth < s->room);
+    return s->slot[s->order.depth];
+}
+
+void sums_fold(sums *s, double loss)
+{
+    int older, newer, slot = tree_push(&s->order, 1);
+    s->loss[slot] = loss;
+    while (tree_fold(&s->order, &older, &newer)) {
+        gradient *to = s->slot[older], *from = s->slot[newer];
+        s->loss[older] += s->loss[newer];
+        s->be->ops->add(s->be, to->dense, from->dense, to->dense_count);
+        sums_add_rows(to, from);
+    }
+    s->pieces = s->order.depth;
+}
+
+static int64_t union_count(const gradient *a, const gradient *b)
+{
+    int64_t i = 0, j = 0, n = 0;
+    for (; i < a->count && j < b->count; n++) {
+        int32_t x = a->ids[i], y = b->ids[j];
+        i += x <= y;
+        j += y <= x;
+    }
+    return n + (a->count - i) + (b->count - j);
+}
+
+void sums_add_rows(gradient *older, const gradient *newer)
+{
+    int64_t width = older->hidden, i = older->count - 1, j = newer->count - 1, to = union_count(older, newer) - 1;
+    size_t bytes = (size_t)width * sizeof(float);
+    assert(to < older->capacity);
+    older->count = to + 1;
+    for (; j >= 0; to--) { /* from the back, so that no row is overwritten before it has moved: to >= i throughout */
+        float *place = older->rows + to * width;
+        if (i >= 0 && older->ids[i] >= newer->ids[j]) {
+            bool both = older->ids[i] == newer->ids[j];
+            if (to != i)
+                memmove(place, older->rows + i * width, bytes);
+            older->ids[to] = older->ids[i--];
+            if (both) {
+                const float *from = newer->rows + j-- * width;
+                for (int64_t k = 0; k < width; k++)
+                    place[k] += from[k];
+            }
+        } else {
+            memcpy(place, newer->rows + j * width, bytes);
+            older->ids[to] = newer->ids[j--];
+        }
+    }
+}

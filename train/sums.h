@@ -1,0 +1,43 @@
+/* The gradient sums of the lanes that one rank runs: a stack that folds as the fixed tree over lanes does (common/tree.h).
+ *
+ *     sums *s; TRY(sums_create(be, table, first_lane, end_lane, lane_tokens, &s));
+ *     sums_begin(s);
+ *     for each lane: gradient *g = sums_next(s); ... gradient_begin, bert_backward into g ...; sums_fold(s, loss);
+ *     for (int i = 0; i < s->pieces; i++) send(s->slot[i], s->loss[i]);
+ *     sums_free(s);
+ *
+ * After the last lane, slot i holds piece i of tree_pieces(first, end): a whole aligned subtree. Word rows are merged by id; a row that one side lacks
+ * is taken as it is, not added to zero. Local; nothing is allocated after create.
+ */
+#ifndef FRETSAW_TRAIN_SUMS_H
+#define FRETSAW_TRAIN_SUMS_H
+
+#include "common/tree.h"
+#include "model/gradient.h"
+
+typedef struct sums {
+    int pieces;                  /* slots in use */
+    gradient *slot[TREE_DEPTH];
+    double loss[TREE_DEPTH];     /* sums over the same lanes, by the same tree */
+    /* Private: */
+    tree order;
+    backend *be;
+    int64_t first_lane;
+    int room;                    /* slots that exist */
+} sums;
+
+/* `lane_tokens` is the most tokens a lane may have. Errors: STATUS_RESOURCE. */
+status sums_create(backend *be, const tensor_table *table, int64_t first_lane, int64_t end_lane, int64_t lane_tokens, sums **out);
+void sums_free(sums *s);
+/* Bytes that sums_create takes. */
+size_t sums_bytes(const tensor_table *table, int64_t first_lane, int64_t end_lane, int64_t lane_tokens);
+void sums_begin(sums *s);
+/* Where the next lane's gradient goes; the caller begins it. */
+gradient *sums_next(sums *s);
+/* The lane is complete: its loss, and all pairs that are complete now. */
+void sums_fold(sums *s, double loss);
+
+/* older += newer over the word rows of two gradients, ids ascending in both and in the result. */
+void sums_add_rows(gradient *older, const gradient *newer);
+
+#endif

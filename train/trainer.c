@@ -1,0 +1,305 @@
+#include "train/trainer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/comm.h"
+#include "common/files.h"
+#include "common/log.h"
+#include "model/cpu/cpu.h"
+#include "model/model_init.h"
+#include "model/run.h"
+#include "model/weights.h"
+#include "train/step.h"
+
+static status copy_text(const char *from, char **to)
+{
+    *to = strdup(from);
+    return *to ? STATUS_OK : fail(STATUS_RESOURCE, "out of memory: a path");
+}
+
+/* ---- which model ---- */
+
+/* "DIR/vocab.txt" for "DIR/config.json". */
+static status beside(const char *path, const char *name, char **out)
+{
+    size_t n = (size_t)(file_base(path) - path);
+    TRY(memory_new(out, n + strlen(name) + 1, "a path"));
+    memcpy(*out, path, n);
+    memcpy(*out + n, name, strlen(name));
+    return STATUS_OK;
+}
+
+static status find_model(const train_options *o, initial_model *m)
+{
+    if (o->init_from) {
+        run from;
+        TRY(run_open(o->init_from, "last", &from));
+        m->folder = from.weights_folder;
+        from.weights_folder = NULL;
+        run_close(&from);
+    } else if (o->init == INIT_PRETRAINED) {
+        TRY(copy_text(o->model, &m->folder));
+    }
+    if (m->folder)
+        TRY(file_join(m->folder, "config.json", &m->config_path));
+    else if (o->config && !file_is_folder(o->config))
+        TRY(copy_text(o->config, &m->config_path));
+    else if (o->config)
+        TRY(file_join(o->config, "config.json", &m->config_path));
+    else
+        TRY(file_join(o->model, "config.json", &m->config_path));
+    if (o->vocab)
+        return copy_text(o->vocab, &m->vocabulary_path);
+    TRY(beside(m->config_path, "vocab.txt", &m->vocabulary_path));
+    if (!file_exists(m->vocabulary_path))
+        return fail(STATUS_INPUT, "%s: no such file: the model's vocabulary is needed beside its config.json, or name it with --vocab", m->vocabulary_path);
+    return STATUS_OK;
+}
+
+static status hash_model(initial_model *m)
+{
+    status st = STATUS_OK;
+    if (comm_rank() == 0 && m->folder) {
+        char *path;
+        st = weights_find(m->folder, &path);
+        if (st == STATUS_OK) {
+            snprintf(m->file, sizeof m->file, "%s", file_base(path));
+            st = hash_sha256_file(path, m->hash);
+            free(path);
+        }
+    } else if (comm_rank() == 0) {
+        snprintf(m->file, sizeof m->file, "%s", file_base(m->config_path));
+        st = hash_sha256_file(m->config_path, m->hash);
+    }
+    TRY(comm_agree(st));
+    comm_broadcast(m->hash, sizeof m->hash, 0);
+    comm_broadcast(m->file, sizeof m->file, 0);
+    return STATUS_OK;
+}
+
+/* ---- do they fit together ---- */
+
+static status check_vocabulary(trainer *t, const model_config *config)
+{
+    initial_model *m = &t->initial;
+    int64_t lines;
+    TRY(run_read_vocabulary(m->vocabulary_path, &t->input, &lines));
+    TRY(hash_sha256_file(m->vocabulary_path, m->vocabulary_hash));
+    if (lines > config->vocab_size)
+        return fail(STATUS_INPUT, "%s has %" PRId64 " pieces, vocab_size of %s is %" PRId64 ": vocabulary and model do not belong together",
+                    m->vocabulary_path, lines, m->config_path, config->vocab_size);
+    if (t->input.pad != config->pad_id)
+        return fail(STATUS_INPUT, "%s: [PAD] is line %" PRId32 ", pad_token_id of %s is %" PRId64, m->vocabulary_path, t->input.pad, m->config_path, config->pad_id);
+    const dataset *sets[] = {t->train, t->valid};
+    const option_list *names[] = {&t->o->train, &t->o->valid};
+    for (int i = 0; i < 2 && sets[i]; i++)
+        if (!run_vocabulary_matches(dataset_tokenizer(sets[i]), m->vocabulary_hash))
+            return fail(STATUS_INPUT, "%s was tokenized with another vocabulary than %s (SHA-256 %.16s...): run preprocess and shard with the model's vocabulary",
+                        names[i]->item[0], m->vocabulary_path, m->vocabulary_hash);
+    return STATUS_OK;
+}
+
+static status check_data(const trainer *t)
+{
+    int labels = dataset_labels(t->train);
+    if (labels < 1)
+        return fail(STATUS_INPUT, "%s has no labels: preprocess finds them by the column names toxic or target, or name them with its --labels", t->o->train.item[0]);
+    if (!t->valid)
+        return STATUS_OK;
+    if (dataset_labels(t->valid) != labels)
+        return fail(STATUS_INPUT, "%s has %d labels, %s has %d: make both with the same --labels", t->o->train.item[0], labels, t->o->valid.item[0],
+                    dataset_labels(t->valid));
+    for (int c = 0; c < labels; c++)
+        if (strcmp(dataset_label_name(t->train, c), dataset_label_name(t->valid, c)) != 0)
+            log_warn("label %d is '%s' in training and '%s' in validation; they are taken for the same", c + 1, dataset_label_name(t->train, c),
+                     dataset_label_name(t->valid, c));
+    if (strcmp(dataset_tokenizer(t->train), dataset_tokenizer(t->valid)) != 0)
+        log_warn("training and validation were tokenized with different settings; compare the tokenizer lines of their manifests");
+    return STATUS_OK;
+}
+
+static status open_table(trainer *t)
+{
+    model_config config;
+    const train_options *o = t->o;
+    bool pooler = false;
+    TRY(model_config_read(t->initial.config_path, &config));
+    TRY(check_vocabulary(t, &config));
+    if (o->max_length > model_config_longest(&config))
+        return fail(STATUS_USAGE, "--max-length %" PRId64 " is above the %" PRId64 " positions of %s", o->max_length, model_config_longest(&config),
+                    t->initial.config_path);
+    config.hidden_dropout = o->dropout;
+    config.attention_dropout = o->attention_dropout;
+    status st = STATUS_OK;
+    if (comm_rank() == 0 && t->initial.folder) {
+        weights_file *file;
+        st = weights_open(t->initial.folder, &file);
+        if (st == STATUS_OK) {
+            pooler = weights_have_pooler(file);
+            weights_file_close(file);
+        }
+    }
+    TRY(comm_agree(st));
+    comm_broadcast(&pooler, sizeof pooler, 0);
+    return tensor_table_create(&config, dataset_labels(t->train), pooler, &t->table);
+}
+
+static status open_data(trainer *t)
+{
+    const train_options *o = t->o;
+    const dataset_limits limits = {.memory = o->data_memory};
+    TRY(dataset_open(o->train.item, (int64_t)o->train.count, &limits, &t->train));
+    if (o->valid.count)
+        TRY(dataset_open(o->valid.item, (int64_t)o->valid.count, &limits, &t->valid));
+    return comm_agree(check_data(t));
+}
+
+static void count_steps(trainer *t)
+{
+    const train_options *o = t->o;
+    t->total = t->order.steps_per_epoch * o->epochs;
+    if (o->max_steps > 0 && o->max_steps < t->total)
+        t->total = o->max_steps;
+    t->schedule = (schedule){.kind = (schedule_kind)o->schedule, .rate = o->peak_rate, .total = t->total, .warmup = o->warmup};
+    t->adamw = (adamw_options){.beta1 = o->beta1, .beta2 = o->beta2, .epsilon = o->epsilon, .decay = o->weight_decay};
+}
+
+status trainer_open(const train_options *o, trainer *t)
+{
+    *t = (trainer){.o = o, .saved_step = -1};
+    t->input = (input_format){.max_length = o->max_length, .truncate = (truncate_side)o->truncate};
+    TRY(comm_agree(find_model(o, &t->initial)));
+    TRY(open_data(t));
+    TRY(comm_agree(sampler_open(t->train, o->drop_unlabelled, o->lanes * o->batch, (uint64_t)o->seed, &t->order)));
+    TRY(comm_agree(open_table(t)));
+    TRY(hash_model(&t->initial));
+    count_steps(t);
+    t->first_lane = deal_first_lane(comm_rank(), comm_size(), o->lanes);
+    t->end_lane = deal_first_lane(comm_rank() + 1, comm_size(), o->lanes);
+    t->factor = (float)(1.0 / ((double)(o->lanes * o->batch) * dataset_labels(t->train)));
+    t->dropout = (bert_dropout){.hidden = o->dropout, .attention = o->attention_dropout, .head = o->head_dropout, .seed = (uint64_t)o->seed};
+    return STATUS_OK;
+}
+
+/* ---- room ---- */
+
+bert_limits trainer_limits(const trainer *t)
+{
+    return (bert_limits){.tokens = t->o->micro_tokens, .rows = feeder_micro_rows(t->o->micro_tokens, t->o->batch), .longest = t->o->max_length};
+}
+
+int64_t trainer_lane_tokens(const trainer *t)
+{
+    return t->o->batch * t->o->max_length;
+}
+
+feeder_setting trainer_feeder_setting(const trainer *t)
+{
+    return (feeder_setting){.data = t->train, .order = &t->order, .input = t->input, .padded = t->o->pooling == POOLING_PADDED, .deal = (deal_kind)t->o->deal,
+                            .lanes = t->o->lanes, .batch = t->o->batch, .micro_tokens = t->o->micro_tokens, .vocabulary = t->table->config.vocab_size};
+}
+
+static status build_state(trainer *t)
+{
+    bert_limits limits = trainer_limits(t);
+    backend_limits room = bert_backend_limits(t->table, &limits);
+    TRY(threads_create((int)t->o->threads, &t->pool));
+    TRY(backend_open_cpu(&room, t->pool, (cpu_isa)t->o->cpu, &t->be));
+    return optimizer_create(t->be, t->table, t->parameters, REDUCE_STRIPE, &t->optimizer);
+}
+
+status trainer_build_state(trainer *t)
+{
+    void *p;
+    TRY(comm_shared_create((size_t)t->table->parameters * sizeof(float), "parameters", &p, &t->parameters_shared));
+    t->parameters = p;
+    t->place = (checkpoint_place){.run = t->o->out, .vocabulary = t->initial.vocabulary_path, .table = t->table, .parameters = t->parameters, .keep = t->o->keep};
+    return comm_agree(build_state(t));
+}
+
+static status build_step(trainer *t)
+{
+    bert_limits limits = trainer_limits(t);
+    feeder_setting feed = trainer_feeder_setting(t);
+    TRY(bert_create(t->be, t->table, t->parameters, &limits, BERT_TRAINING, &t->net));
+    t->timer = bert_timer(t->net);
+    TRY(feeder_create(&feed, &t->feeder));
+    TRY(sums_create(t->be, t->table, t->first_lane, t->end_lane, trainer_lane_tokens(t), &t->sums));
+    TRY(reduce_create(t->be, t->table, t->o->lanes, trainer_lane_tokens(t), REDUCE_STRIPE, &t->reduce));
+    TRY(memory_new(&t->reports, (size_t)comm_size() * sizeof *t->reports, "the ranks' reports"));
+    return memory_new(&t->row_loss, (size_t)limits.rows * sizeof *t->row_loss, "row losses");
+}
+
+status trainer_build_step(trainer *t)
+{
+    return comm_agree(build_step(t));
+}
+
+/* ---- first weights ---- */
+
+static status load_pretrained(trainer *t)
+{
+    weights_file *file;
+    weights_report report;
+    TRY(weights_open(t->initial.folder, &file));
+    status st = weights_load(file, t->table, (uint64_t)t->o->seed, t->parameters, &report);
+    weights_file_close(file);
+    for (char *line = report.notes, *end; st == STATUS_OK && *line; line = end) {
+        end = line + strcspn(line, "\n");
+        log_info("%.*s", (int)(end - line), line);
+        end += *end == '\n';
+    }
+    return st;
+}
+
+/* Each rank makes a part: an element's value depends on the seed and its place alone. */
+static status make_random(trainer *t)
+{
+    int ranks = comm_size();
+    size_t *first;
+    TRY(memory_new(&first, ((size_t)ranks + 1) * sizeof *first, "initial weights"));
+    for (int r = 0; r <= ranks; r++)
+        first[r] = (size_t)(t->table->parameters / TENSOR_ALIGNMENT * r / ranks) * TENSOR_ALIGNMENT;
+    first[ranks] = (size_t)t->table->parameters;
+    int64_t at = (int64_t)first[comm_rank()], end = (int64_t)first[comm_rank() + 1];
+    model_init_threads(t->table, (uint64_t)t->o->seed, at, end - at, t->parameters + at, t->pool);
+    for (int r = 0; r <= ranks; r++)
+        first[r] *= sizeof(float);
+    comm_shared_spread(t->parameters, first);
+    free(first);
+    return STATUS_OK;
+}
+
+status trainer_load_initial(trainer *t)
+{
+    if (!t->initial.folder)
+        return make_random(t);
+    TRY(comm_agree(comm_rank() == 0 ? load_pretrained(t) : STATUS_OK));
+    comm_shared_broadcast(t->parameters, (size_t)t->table->parameters * sizeof(float));
+    return STATUS_OK;
+}
+
+void trainer_close(trainer *t)
+{
+    records_close(t->records);
+    optimizer_free(t->optimizer);
+    reduce_free(t->reduce);
+    sums_free(t->sums);
+    feeder_free(t->feeder);
+    bert_free(t->net);
+    if (t->be)
+        t->be->ops->close(t->be);
+    comm_shared_free(t->parameters);
+    threads_free(t->pool);
+    tensor_table_free(t->table);
+    sampler_close(&t->order);
+    dataset_free(t->valid);
+    dataset_free(t->train);
+    free(t->row_loss);
+    free(t->reports);
+    free(t->initial.folder);
+    free(t->initial.config_path);
+    free(t->initial.vocabulary_path);
+}
