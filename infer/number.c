@@ -90,7 +90,7 @@ int number_print(float x, int decimals, char text[NUMBER_BYTES])
     return print_decimal(&d, sign, text);
 }
 
-number_fault number_read(const char *text, size_t bytes, double *x)
+number_fault number_read(const char *text, size_t bytes, float *x)
 {
     char copy[400], *end;
     while (bytes > 0 && (*text == ' ' || *text == '\t'))
@@ -108,7 +108,7 @@ number_fault number_read(const char *text, size_t bytes, double *x)
         return NUMBER_NOT_FINITE;
     if (copy[strspn(copy, "0123456789+-.eE")]) /* strtod would also take hexadecimal */
         return NUMBER_FOREIGN;
-    double value_read = strtod(copy, &end);
+    float value_read = strtof(copy, &end);
     if (*end)
         return NUMBER_FOREIGN;
     if (!isfinite(value_read))

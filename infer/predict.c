@@ -47,8 +47,8 @@ static status open_blocks(job *j)
 {
     const run *r = j->run;
     char text[800];
-    snprintf(text, sizeof text, "scores 1\ndata %s\nrun %s\nweights %s step %lld\narithmetic %d\nlength %lld truncate %d padded %d\nspecials %d %d %d\n"
-             "rows %lld labels %lld block %lld\n", dataset_identity(j->data), r->identity, r->weights_hash, (long long)r->step, r->arithmetic,
+    snprintf(text, sizeof text, "scores 1\ndata %s\nrun %s\nweights %s step %lld\narithmetic %d %d\nlength %lld truncate %d padded %d\nspecials %d %d %d\n"
+             "rows %lld labels %lld block %lld\n", dataset_identity(j->data), r->identity, r->weights_hash, (long long)r->step, r->arithmetic, ARITHMETIC_VERSION,
              (long long)r->input.max_length, (int)r->input.truncate, (int)r->padded, r->input.cls, r->input.sep, r->input.pad,
              (long long)dataset_rows(j->data), (long long)r->labels, (long long)j->settings->block_rows);
     TRY(blocks_open(j->settings->folder, text, dataset_rows(j->data), j->settings->block_rows, r->labels, &j->blocks));

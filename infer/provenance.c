@@ -13,7 +13,7 @@ static json_t *describe_members(const ensemble *e)
     for (int64_t i = 0; i < e->count; i++) {
         const run *r = &e->member[i];
         json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I, s:s, s:i}", "run", r->identity, "recipe", r->recipe_hash, "weights", r->weights, "step",
-                                              (json_int_t)r->step, "weights_state", r->weights_hash, "arithmetic", r->arithmetic));
+                                              (json_int_t)r->step, "weights_state", r->weights_hash, "arithmetic", ARITHMETIC_VERSION));
     }
     return list;
 }

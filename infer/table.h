@@ -33,7 +33,7 @@ typedef struct table {
     int64_t rows;
     char *ids;        /* all ids end to end */
     int64_t *first;   /* rows + 1 offsets into ids */
-    double *value;    /* rows x columns; NaN where a cell is no finite number; NULL with TABLE_IGNORE */
+    double *value;    /* rows x columns, each a float32; NaN where a cell is no finite number; NULL with TABLE_IGNORE */
     int64_t *line;    /* line of the file where each record begins, from 1; NULL when filled by hand */
     table_fault fault[NUMBER_NOT_FINITE + 1]; /* by number_fault; [NUMBER_FINE] is unused */
     char sha256[HASH_HEX]; /* of the file; "" when filled by hand */

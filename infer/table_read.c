@@ -114,18 +114,17 @@ done:
     return st;
 }
 
-static number_fault read_label(const csv_field *f, const label_rule *rule, double *value)
+static number_fault read_number(const csv_field *f, const label_rule *labels, double *value)
 {
-    float label;
-    bool fine = label_read(f->text, f->bytes, rule, &label);
-    *value = fine ? label : NAN;
-    return fine ? NUMBER_FINE : NUMBER_FOREIGN;
+    float x = NAN;
+    number_fault kind = labels ? (label_read(f->text, f->bytes, labels, &x) ? NUMBER_FINE : NUMBER_FOREIGN) : number_read(f->text, f->bytes, &x);
+    *value = kind == NUMBER_FINE ? x : NAN;
+    return kind;
 }
 
 static void read_cell(const csv_field *f, int64_t column, const label_rule *labels, table *t, double *value)
 {
-    *value = NAN;
-    number_fault kind = labels ? read_label(f, labels, value) : number_read(f->text, f->bytes, value);
+    number_fault kind = read_number(f, labels, value);
     if (kind == NUMBER_FINE)
         return;
     table_fault *fault = &t->fault[kind];

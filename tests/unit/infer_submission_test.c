@@ -59,7 +59,7 @@ static void shuffled(const table *from, const char *const *columns, int64_t coun
         const char *id = table_id(from, order[i], &n);
         double value[COLUMNS];
         for (int c = 0; c < COLUMNS; c++)
-            value[c] = support_uniform();
+            value[c] = (float)support_uniform();
         ck_ok(table_append(t, id, n, value));
     }
 }
