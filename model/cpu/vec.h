@@ -5,7 +5,7 @@
  *         sum = vec_add(sum, vec_load(x + j, n - j));      // fewer than 16 left: the rest reads as 0
  *     float total = vec_sum(sum);                          // folded 8, 4, 2, 1
  *
- * A source that includes this is compiled three times: plain x86-64 (arrays of 16), AVX2 + FMA (two halves), AVX-512 (one
+ * A source that includes this is compiled three times: plain x86-64 (the compiler's vectors), AVX2 + FMA (two halves), AVX-512 (one
  * register; FRETSAW_ISA_AVX2 and FRETSAW_ISA_AVX512 say which). Each function is one correctly rounded operation an element, so the three give equal bits. ISA(name) makes the
  * name of the function for the instruction set at hand. Comparisons are false for NaN; vec_max(a, b) is a > b ? a : b.
  */
@@ -213,48 +213,70 @@ VEC void veci_interleave(veci w0, veci w1, veci w2, veci w3, veci out[4])
 #else
 
 #define ISA(name) name##_plain
-typedef struct vec16 {
-    float f[16];
-} vec16;
-typedef struct veci {
-    uint32_t u[16];
-} veci;
-typedef struct vecm {
-    uint32_t m[16]; /* all ones or all zeros an element */
-} vecm;
+/* the compiler's own vectors, which it lowers to whatever there is */
+typedef float vec16 __attribute__((vector_size(64)));
+typedef uint32_t veci __attribute__((vector_size(64)));
+typedef int32_t vecm __attribute__((vector_size(64))); /* all ones or all zeros an element */
 
-#define VEC_EACH(type, field, expression) \
-    type r_;                              \
-    for (int i = 0; i < 16; i++)          \
-        r_.field[i] = (expression);       \
-    return r_
-
-VEC vecm vecm_first(int64_t n) { VEC_EACH(vecm, m, i < n ? ~0u : 0u); }
+VEC vec16 vec_set(float x) { return (vec16){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
+VEC veci veci_set(uint32_t x) { return (veci){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x}; }
+VEC vecm vecm_first(int64_t n)
+{
+    const vecm iota = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    return iota < (vecm)veci_set(n > 16 ? 16 : (uint32_t)n);
+}
 VEC uint32_t vecm_bits(vecm m)
 {
     uint32_t bits = 0;
     for (int i = 0; i < 16; i++)
-        bits |= (m.m[i] & 1u) << i;
+        bits |= ((uint32_t)m[i] & 1u) << i;
     return bits;
 }
-VEC vecm vecm_from_bits(uint32_t bits) { VEC_EACH(vecm, m, 0u - (bits >> i & 1u)); }
-VEC vecm vecm_and(vecm a, vecm b) { VEC_EACH(vecm, m, a.m[i] & b.m[i]); }
-VEC vec16 vec_set(float x) { VEC_EACH(vec16, f, x); }
-VEC vec16 vec_load_full(const float *p) { VEC_EACH(vec16, f, p[i]); }
-VEC vec16 vec_load_part(const float *p, int64_t n) { VEC_EACH(vec16, f, i < n ? p[i] : 0.0f); }
-VEC void vec_store_full(float *p, vec16 x) { memcpy(p, x.f, sizeof x.f); }
-VEC void vec_store_part(float *p, vec16 x, int64_t n) { memcpy(p, x.f, (size_t)(n > 16 ? 16 : n) * sizeof *p); }
-VEC vec16 vec_add(vec16 a, vec16 b) { VEC_EACH(vec16, f, a.f[i] + b.f[i]); }
-VEC vec16 vec_sub(vec16 a, vec16 b) { VEC_EACH(vec16, f, a.f[i] - b.f[i]); }
-VEC vec16 vec_mul(vec16 a, vec16 b) { VEC_EACH(vec16, f, a.f[i] * b.f[i]); }
-VEC vec16 vec_div(vec16 a, vec16 b) { VEC_EACH(vec16, f, a.f[i] / b.f[i]); }
-VEC vec16 vec_sqrt(vec16 a) { VEC_EACH(vec16, f, sqrtf(a.f[i])); }
-VEC vec16 vec_fma(vec16 a, vec16 b, vec16 c) { VEC_EACH(vec16, f, fmaf(a.f[i], b.f[i], c.f[i])); }
-VEC vec16 vec_max(vec16 a, vec16 b) { VEC_EACH(vec16, f, a.f[i] > b.f[i] ? a.f[i] : b.f[i]); }
-VEC vec16 vec_min(vec16 a, vec16 b) { VEC_EACH(vec16, f, a.f[i] < b.f[i] ? a.f[i] : b.f[i]); }
-VEC vecm vec_gt(vec16 a, vec16 b) { VEC_EACH(vecm, m, a.f[i] > b.f[i] ? ~0u : 0u); }
-VEC vec16 vec_select(vecm m, vec16 a, vec16 b) { VEC_EACH(vec16, f, m.m[i] ? a.f[i] : b.f[i]); }
-VEC veci veci_set(uint32_t x) { VEC_EACH(veci, u, x); }
+VEC vecm vecm_from_bits(uint32_t bits)
+{
+    const veci one = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
+    return (veci_set(bits) & one) != 0;
+}
+VEC vecm vecm_and(vecm a, vecm b) { return a & b; }
+VEC vec16 vec_load_full(const float *p)
+{
+    vec16 x;
+    memcpy(&x, p, sizeof x);
+    return x;
+}
+VEC vec16 vec_load_part(const float *p, int64_t n)
+{
+    vec16 x = {0};
+    memcpy(&x, p, (size_t)(n > 16 ? 16 : n) * sizeof *p);
+    return x;
+}
+VEC void vec_store_full(float *p, vec16 x) { memcpy(p, &x, sizeof x); }
+VEC void vec_store_part(float *p, vec16 x, int64_t n) { memcpy(p, &x, (size_t)(n > 16 ? 16 : n) * sizeof *p); }
+VEC vec16 vec_add(vec16 a, vec16 b) { return a + b; }
+VEC vec16 vec_sub(vec16 a, vec16 b) { return a - b; }
+VEC vec16 vec_mul(vec16 a, vec16 b) { return a * b; }
+VEC vec16 vec_div(vec16 a, vec16 b) { return a / b; }
+VEC vec16 vec_sqrt(vec16 a)
+{
+    for (int i = 0; i < 16; i++)
+        a[i] = sqrtf(a[i]);
+    return a;
+}
+/* A call: without the instruction fmaf costs so much that inlining sixteen of them in each place gains nothing. */
+static __attribute__((noinline, unused)) void vec_fma_each(vec16 *a, const vec16 *b, const vec16 *c)
+{
+    for (int i = 0; i < 16; i++)
+        (*a)[i] = fmaf((*a)[i], (*b)[i], (*c)[i]);
+}
+VEC vec16 vec_fma(vec16 a, vec16 b, vec16 c)
+{
+    vec_fma_each(&a, &b, &c);
+    return a;
+}
+VEC vecm vec_gt(vec16 a, vec16 b) { return a > b; }
+VEC vec16 vec_select(vecm m, vec16 a, vec16 b) { return (vec16)((m & (vecm)a) | (~m & (vecm)b)); }
+VEC vec16 vec_max(vec16 a, vec16 b) { return vec_select(a > b, a, b); }
+VEC vec16 vec_min(vec16 a, vec16 b) { return vec_select(a < b, a, b); }
 VEC veci veci_load_full(const void *p)
 {
     veci x;
@@ -263,59 +285,50 @@ VEC veci veci_load_full(const void *p)
 }
 VEC veci veci_load_part(const void *p, int64_t n)
 {
-    veci x = {{0}};
-    memcpy(&x, p, (size_t)(n > 16 ? 16 : n) * sizeof x.u[0]);
+    veci x = {0};
+    memcpy(&x, p, (size_t)(n > 16 ? 16 : n) * sizeof x[0]);
     return x;
 }
 VEC void veci_store_full(void *p, veci x) { memcpy(p, &x, sizeof x); }
-VEC void veci_store_part(void *p, veci x, int64_t n) { memcpy(p, &x, (size_t)(n > 16 ? 16 : n) * sizeof x.u[0]); }
-VEC veci veci_add(veci a, veci b) { VEC_EACH(veci, u, a.u[i] + b.u[i]); }
-VEC veci veci_sub(veci a, veci b) { VEC_EACH(veci, u, a.u[i] - b.u[i]); }
-VEC veci veci_xor(veci a, veci b) { VEC_EACH(veci, u, a.u[i] ^ b.u[i]); }
-VEC veci veci_and(veci a, veci b) { VEC_EACH(veci, u, a.u[i] & b.u[i]); }
-VEC veci veci_select(vecm m, veci a, veci b) { VEC_EACH(veci, u, m.m[i] ? a.u[i] : b.u[i]); }
-VEC vecm veci_not_below(veci a, veci b) { VEC_EACH(vecm, m, a.u[i] >= b.u[i] ? ~0u : 0u); }
-VEC vecm veci_equal(veci a, veci b) { VEC_EACH(vecm, m, a.u[i] == b.u[i] ? ~0u : 0u); }
-VEC veci vec_as_int(vec16 x)
-{
-    veci r;
-    memcpy(&r, &x, sizeof r);
-    return r;
-}
-VEC vec16 veci_as_float(veci x)
-{
-    vec16 r;
-    memcpy(&r, &x, sizeof r);
-    return r;
-}
-VEC veci veci_shift_left(veci x, int n) { VEC_EACH(veci, u, x.u[i] << n); }
-VEC veci veci_shift_right_signed(veci x, int n) { VEC_EACH(veci, u, (uint32_t)((int32_t)x.u[i] >> n)); }
+VEC void veci_store_part(void *p, veci x, int64_t n) { memcpy(p, &x, (size_t)(n > 16 ? 16 : n) * sizeof x[0]); }
+VEC veci veci_add(veci a, veci b) { return a + b; }
+VEC veci veci_sub(veci a, veci b) { return a - b; }
+VEC veci veci_xor(veci a, veci b) { return a ^ b; }
+VEC veci veci_and(veci a, veci b) { return a & b; }
+VEC veci veci_select(vecm m, veci a, veci b) { return (veci)((m & (vecm)a) | (~m & (vecm)b)); }
+VEC vecm veci_not_below(veci a, veci b) { return a >= b; }
+VEC vecm veci_equal(veci a, veci b) { return a == b; }
+VEC veci vec_as_int(vec16 x) { return (veci)x; }
+VEC vec16 veci_as_float(veci x) { return (vec16)x; }
+VEC veci veci_shift_left(veci x, int n) { return x << n; }
+VEC veci veci_shift_right_signed(veci x, int n) { return (veci)((vecm)x >> n); }
 
 VEC float vec_sum(vec16 x)
 {
     for (int half = 8; half > 0; half /= 2)
         for (int i = 0; i < half; i++)
-            x.f[i] += x.f[i + half];
-    return x.f[0];
+            x[i] += x[i + half];
+    return x[0];
 }
 
-VEC void veci_multiply_wide(veci a, veci b, veci *low, veci *high)
+static __attribute__((noinline, unused)) void vec_multiply_each(const veci *a, const veci *b, veci *low, veci *high)
 {
     for (int i = 0; i < 16; i++) {
-        uint64_t product = (uint64_t)a.u[i] * b.u[i];
-        low->u[i] = (uint32_t)product;
-        high->u[i] = (uint32_t)(product >> 32);
+        uint64_t product = (uint64_t)(*a)[i] * (*b)[i];
+        (*low)[i] = (uint32_t)product;
+        (*high)[i] = (uint32_t)(product >> 32);
     }
 }
+VEC void veci_multiply_wide(veci a, veci b, veci *low, veci *high) { vec_multiply_each(&a, &b, low, high); }
 
 VEC void veci_interleave(veci w0, veci w1, veci w2, veci w3, veci out[4])
 {
     for (int item = 0; item < 16; item++) {
         int from = 4 * (item % 4) + item / 4, to = 4 * (item % 4);
-        out[item / 4].u[to] = w0.u[from];
-        out[item / 4].u[to + 1] = w1.u[from];
-        out[item / 4].u[to + 2] = w2.u[from];
-        out[item / 4].u[to + 3] = w3.u[from];
+        out[item / 4][to] = w0[from];
+        out[item / 4][to + 1] = w1[from];
+        out[item / 4][to + 2] = w2[from];
+        out[item / 4][to + 3] = w3[from];
     }
 }
 
