@@ -79,7 +79,7 @@ progress *progress_begin(const char *what, const char *unit, int64_t total)
 {
     progress *p = me.speaks && !me.quiet ? calloc(1, sizeof *p) : NULL;
     if (p)
-        *p = (progress){.what = what, .unit = unit, .total = total, .first = -1, .start = clock_seconds()};
+        *p = (progress){.what = what, .unit = unit, .total = total, .start = clock_seconds(), .shown = clock_seconds()};
     return p; /* NULL is the silent one: the functions below accept it */
 }
 
@@ -118,15 +118,17 @@ static void show(progress *p, double now, const char *note, bool last)
     p->shown = now;
 }
 
+void progress_resume(progress *p, int64_t done)
+{
+    if (p)
+        p->first = p->done = done;
+}
+
 void progress_set(progress *p, int64_t done, const char *note)
 {
     if (!p)
         return;
     double now = clock_seconds();
-    if (p->first < 0) { /* work done before this start (a resume) is no part of the rate */
-        p->first = done;
-        p->start = p->shown = now;
-    }
     p->done = done;
     if (now - p->shown >= (me.terminal ? 0.2 : 5.0))
         show(p, now, note, false);
@@ -136,8 +138,6 @@ void progress_end(progress *p)
 {
     if (!p)
         return;
-    if (p->first < 0)
-        p->first = 0;
     show(p, clock_seconds(), NULL, true);
     free(p);
 }

@@ -23,6 +23,8 @@ void log_always(const char *format, ...) __attribute__((format(printf, 1, 2)));
 typedef struct progress progress;
 /* NULL is the silent one (other ranks, --quiet, no memory), which the functions below accept. `what` and `unit` are kept by pointer. */
 progress *progress_begin(const char *what, const char *unit, int64_t total);
+/* `done` was finished before this start: no part of the rate. */
+void progress_resume(progress *p, int64_t done);
 void progress_set(progress *p, int64_t done, const char *note);
 void progress_end(progress *p); /* frees */
 

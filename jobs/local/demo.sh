@@ -28,8 +28,8 @@ done
 
 say "4. shard: shuffled zstd HDF5 shards"
 "${launch[@]}" "$bin/shard" --out "$out/shards/train" --shards 4 --seed 42 "$out/tokens/train"
-"${launch[@]}" "$bin/shard" --out "$out/shards/valid" --shards 1 --no-shuffle "$out/tokens/valid"
-"${launch[@]}" "$bin/shard" --out "$out/shards/test" --shards 2 --no-shuffle "$out/tokens/test"
+"${launch[@]}" "$bin/shard" --out "$out/shards/valid" --shards 1 --shuffle no "$out/tokens/valid"
+"${launch[@]}" "$bin/shard" --out "$out/shards/test" --shards 2 --shuffle no "$out/tokens/test"
 
 say "5. train: a small BERT from random weights"
 "${launch[@]}" "$bin/train" --recipe recipes/tiny.conf --config sample/model --train "$out/shards/train" --valid "$out/shards/valid" --out "$out/run"

@@ -47,8 +47,8 @@ run_preprocess() {
 
 run_shard() {
     launch shard --out "$WORK/shards/train" $SHARD_OPTIONS "$WORK/tokens/train" || return
-    if [ -n "$VALID_CSV" ]; then launch shard --out "$WORK/shards/valid" --shards 1 --no-shuffle "$WORK/tokens/valid" || return; fi
-    launch shard --out "$WORK/shards/test" --shards 1 --no-shuffle "$WORK/tokens/test"
+    if [ -n "$VALID_CSV" ]; then launch shard --out "$WORK/shards/valid" --shards 1 --shuffle no "$WORK/tokens/valid" || return; fi
+    launch shard --out "$WORK/shards/test" --shards 1 --shuffle no "$WORK/tokens/test"
 }
 
 run_train() {
