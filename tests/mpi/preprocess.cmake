@@ -1,0 +1,1 @@
+fretsaw_test(preprocess SOURCES mpi/preprocess_test.c LINK fretsaw_csv_support RANKS 1 2 3 4 TIMEOUT 180)

@@ -1,0 +1,157 @@
+/* The program preprocess from outside: exit codes, what it says, what it leaves, its recipe, its view. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/comm.h"
+#include "common/files.h"
+#include "store/manifest.h"
+#include "support/csv_trace.h"
+#include "support/support.h"
+
+enum { TEXT = 3000 };
+static char folder[500], said[20000];
+
+/* Runs "preprocess ARGUMENTS" in the scratch folder; what it printed is in `said`. */
+static int run(const char *arguments)
+{
+    char command[TEXT], path[600], *text;
+    size_t n;
+    snprintf(path, sizeof path, "%s/said", folder);
+    snprintf(command, sizeof command, "cd %s && %s %s >said 2>&1", folder, support_program("preprocess"), arguments);
+    int code = system(command);
+    ck_ok(file_read_all(path, 0, &text, &n));
+    snprintf(said, sizeof said, "%s", text);
+    free(text);
+    return WIFEXITED(code) ? WEXITSTATUS(code) : 256;
+}
+
+static void expect(const char *arguments, int code, const char *text)
+{
+    int got = run(arguments);
+    ck_assert_msg(got == code && strstr(said, text) != NULL, "preprocess %s: code %d, not %d, or no '%s' in: %s", arguments, got, code, text, said);
+}
+
+static void put(const char *name, const char *text)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    trace_write_file(path, text, strlen(text));
+}
+
+static void start(void)
+{
+    char path[600];
+    snprintf(folder, sizeof folder, "%s", support_scratch());
+    snprintf(path, sizeof path, "%s/v", folder);
+    char *model = realpath(support_source("sample/model"), NULL);
+    ck_assert_ptr_nonnull(model);
+    ck_assert_int_eq(symlink(model, path), 0);
+    free(model);
+    put("good.csv", "id,comment_text,lang,toxic\na1,\"You are, kind.\",en,0\na2,NA,en,1\na3,\xFFx,fr,-1\n");
+}
+
+static bool there(const char *name)
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return file_exists(path);
+}
+
+START_TEST(usage)
+{
+    start();
+    expect("", 2, "--vocab is missing");
+    expect("--vocab v good.csv", 2, "--out is missing");
+    expect("--vocab v --out o", 2, "no CSV is named");
+    expect("--vocab v --out o --na keep --fill x good.csv", 2, "--fill has no use with --na keep");
+    expect("--vocab v --out o --fill a,b,c good.csv good.csv", 2, "--fill has 3 texts for 2 inputs");
+    expect("--vocab v --out o --unlabelled no good.csv", 2, "unlabelled");
+    expect("--vocab v --out o --split 0 good.csv", 2, "split");
+    expect("--vocab v --out o --memory 1 good.csv", 2, "memory");
+    expect("--vocab v --out o --csv pandas good.csv", 2, "csv");
+    expect("--help", 0, "--text-column");
+    ck_assert(!there("o"));
+}
+END_TEST
+
+START_TEST(bad_inputs)
+{
+    start();
+    expect("--vocab v --out o missing.csv", 3, "missing.csv: the CSV can't be opened");
+    expect("--vocab v --out o .", 3, "not a plain file");
+    expect("--vocab nowhere --out o good.csv", 3, "nowhere");
+    expect("--vocab v --out o good.csv", 3, "good.csv: record 3, byte 72: label (-1)"); /* without --unlabelled */
+    put("ragged.csv", "id,comment_text\n1,a\n2\n");
+    expect("--vocab v --out o --unlabelled -1 good.csv ragged.csv", 3, "ragged.csv: record 2, byte 20: ragged record (1 fields where the header has 2)");
+    char *big = malloc(70000);
+    ck_assert_ptr_nonnull(big);
+    memset(big, 'x', 69999);
+    memcpy(big, "id,comment_text\n1,a\n2,", 22);
+    big[69998] = '\n';
+    big[69999] = 0;
+    put("long.csv", big);
+    free(big);
+    expect("--vocab v --out o --memory 64K long.csv", 3, "long.csv: record 2, byte 22: field too long (more than 32768 bytes); give more --memory");
+    ck_assert(!there("o"));
+    expect("--vocab v --out o --memory 256K --quiet long.csv", 0, "2 rows");
+}
+END_TEST
+
+START_TEST(good_run)
+{
+    char path[600];
+    manifest m;
+    start();
+    put("r.conf", "[preprocess]\nunlabelled = -1\nsplit = 64K\n[train]\nlanes = 8\n");
+    expect("--vocab v --out o --recipe r.conf good.csv", 0, "o: 3 rows of 1 input in 1 part");
+    ck_assert_ptr_nonnull(strstr(said, "missing text  1 rows, filled"));
+    ck_assert_ptr_nonnull(strstr(said, "invalid UTF-8 1 places in 1 rows"));
+    ck_assert_ptr_nonnull(strstr(said, "toxic: 2 rows labelled, 50.00%"));
+    expect("--vocab v --out o --recipe r.conf good.csv", 0, "done already: 3 rows in 1 part");
+    expect("--vocab v --out o --recipe r.conf --na keep good.csv", 2, "give another --out");
+    snprintf(path, sizeof path, "%s/o", folder);
+    ck_ok(manifest_read(path, &m));
+    ck_assert_ptr_nonnull(strstr(m.identity, "unlabelled = -1\n"));
+    ck_assert_ptr_nonnull(strstr(m.identity, "split = 65536\n"));
+    ck_assert(strstr(m.identity, "memory") == NULL && strstr(m.identity, "out") == NULL);
+    ck_assert_ptr_nonnull(strstr(m.tokenizer, "na=pandas\n"));
+    manifest_free(&m);
+}
+END_TEST
+
+START_TEST(no_place_to_write)
+{
+    char path[600];
+    start();
+    put("file", "x");
+    expect("--vocab v --out file/o --unlabelled -1 good.csv", 4, "file");
+    if (access("/dev/full", W_OK) == 0) {
+        snprintf(path, sizeof path, "--vocab v --out o --unlabelled -1 good.csv > /dev/full 2>said; test $? = 4 #");
+        expect(path, 0, "standard output could not be written");
+    }
+}
+END_TEST
+
+START_TEST(view)
+{
+    start();
+    expect("view --vocab v \"You are kind.\"", 0, "input_ids:");
+    expect("view --vocab v a b c", 2, "3 texts");
+    expect("view \"a\"", 2, "--vocab is missing");
+    expect("view --help", 0, "--max-length");
+    expect("view --vocab v --max-length 8 --pad a b", 0, "[PAD]");
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    if (comm_open(&argc, &argv) != STATUS_OK) /* for the libraries' sake; the program runs by itself */
+        return 1;
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+    int failed = support_run("csv_program", (const TTest *[]){usage, bad_inputs, good_run, no_place_to_write, view, NULL});
+    comm_close();
+    return failed;
+}
