@@ -68,13 +68,13 @@ static void check_round_trip(int64_t rows, int64_t labels, int64_t most_tokens)
     for (int64_t i = 0; i < labels; i++)
         ck_assert_str_eq(m->label[i], t.meta.label[i]);
     ck_assert_str_eq(m->source[1].name, t.meta.source[1].name);
-    for (int64_t i = 0; i < rows; i++) {
+    for (int64_t i = 0; i < rows; i += rows > 10000 ? 1 + (int64_t)support_below(60) : 1) {
         rowfile_row r;
-        int64_t index = support_below(3) ? i : (int64_t)support_below((uint64_t)rows);
+        int64_t index = support_below(3) || rows > 10000 ? i : (int64_t)support_below((uint64_t)rows);
         ck_ok(rowfile_read_row(f, index, &r));
         rows_same(&t.row[index], &t.meta, &r, m, "row");
     }
-    for (int i = 0; i < (rows > 10000 ? 3 : 20); i++)
+    for (int i = 0; i < (rows > 10000 ? 2 : 20); i++)
         check_ranges(f, &t);
     rowfile_row r;
     ck_fails(rowfile_read_row(f, rows, &r), STATUS_INPUT, "was asked for");
