@@ -2,22 +2,27 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "model/cpu/cpu_internal.h"
 
-enum { LONGEST_ROW = 512, ALIGNMENT = 64, ZERO_GRAIN = 1 << 20 };
+enum { LONGEST_ROW = 512, ALIGNMENT = 64, HUGE_PAGE = 2 << 20, ZERO_GRAIN = 1 << 20 };
 
 static int64_t round_up(int64_t n, int64_t to)
 {
     return (n + to - 1) / to * to;
 }
 
+/* Large blocks ask for huge pages: rows of 3072 floats are three small pages apart, and a tile of a product touches a page a row. */
 static status new_aligned(size_t bytes, const char *what, void *pointer_to_pointer)
 {
-    size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    void *p = rounded < bytes ? NULL : aligned_alloc(ALIGNMENT, rounded ? rounded : ALIGNMENT);
+    size_t alignment = bytes >= 2 * (size_t)HUGE_PAGE ? HUGE_PAGE : ALIGNMENT;
+    size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+    void *p = rounded < bytes ? NULL : aligned_alloc(alignment, rounded ? rounded : alignment);
     if (!p)
         return fail(STATUS_RESOURCE, "out of memory: %zu bytes for %s; use fewer tokens a micro-batch or fewer ranks on this machine", bytes, what);
+    if (alignment == HUGE_PAGE)
+        madvise(p, rounded, MADV_HUGEPAGE); /* no harm where it is not granted */
     memset(p, 0, rounded);
     memcpy(pointer_to_pointer, &p, sizeof p);
     return STATUS_OK;
