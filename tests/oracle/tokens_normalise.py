@@ -9,7 +9,7 @@ A digest is the first 16 hex digits of the SHA-256 over, for each text: uint32 L
 import hashlib, random, struct, sys, unicodedata
 from pathlib import Path
 
-CONTEXTS = ("{0}", "{0}\u0301", "A\u0323{0}", "\u1100{0}", "{0}\u1161\u11a8", "{0}\u0338\u0345\u093c")
+CONTEXTS = ("{0}", "{0}\u0301", "A\u0323{0}", "\u1100{0}", "{0}\u1161\u11a8", "{0}\u0338\u0345\u093c", "e{0}\u0301")
 POOLS = [[c for c in map(chr, range(0x20000)) if unicodedata.combining(c)],
          [c for c in map(chr, range(0x30000)) if unicodedata.decomposition(c)[:1] not in ("", "<")],
          [chr(c) for c in (*range(0x1100, 0x1113), *range(0x1161, 0x1176), *range(0x11a7, 0x11c3), *range(0xac00, 0xac40))],

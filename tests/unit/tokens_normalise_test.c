@@ -1,4 +1,4 @@
-/* NFD and NFC against Python's unicodedata (tests/oracle/tokens_normalise.py): every code point in six contexts, random sequences; long
+/* NFD and NFC against Python's unicodedata (tests/oracle/tokens_normalise.py): every code point in seven contexts, random sequences; long
  * runs of marks. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "preprocess/unicode.h"
 #include "support/support.h"
 
-enum { CONTEXTS = 6, DIGEST = 16, BLOCK = 4096, MOST = 64, LONGEST = 12 };
+enum { CONTEXTS = 7, DIGEST = 16, BLOCK = 4096, MOST = 64, LONGEST = 12 };
 
 static const uint32_t SELF = UINT32_MAX; /* stands for the code point itself */
 
@@ -42,7 +42,8 @@ static void digest_block(uint32_t first, normalise_word *w, char digest[HASH_HEX
         size_t n;
         uint32_t point[4];
     } context[CONTEXTS] = {{1, {SELF}},         {2, {SELF, 0x301}},           {3, {'A', 0x323, SELF}},
-                           {2, {0x1100, SELF}}, {3, {SELF, 0x1161, 0x11A8}}, {4, {SELF, 0x338, 0x345, 0x93C}}};
+                           {2, {0x1100, SELF}}, {3, {SELF, 0x1161, 0x11A8}}, {4, {SELF, 0x338, 0x345, 0x93C}},
+                           {3, {'e', SELF, 0x301}}};
     static uint32_t records[BLOCK * CONTEXTS * 2 * LONGEST];
     uint32_t *end = records;
     for (uint32_t c = first; c < first + BLOCK; c++) {

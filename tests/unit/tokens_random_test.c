@@ -25,6 +25,8 @@ static uint32_t pick(const uint32_t *from, size_t n)
 {
     return from[support_below(n)];
 }
+/* Marks that stay when Mn marks are stripped: among themselves they change places. */
+static const uint32_t staying[] = {0x1B44, 0xA9C0, 0x302E, 0x302F, 0x16FF0, 0x1D165, 0x1D16D, 0x301, 0x903};
 #define PICK(array) pick(array, sizeof(array) / sizeof(array)[0])
 
 static uint32_t random_point(void)
@@ -51,6 +53,20 @@ static uint32_t random_point(void)
     }
 }
 
+/* A special token with a dropped character or a Kelvin sign in it; returns how many code points. */
+static size_t hidden_special(uint32_t *to)
+{
+    static const char *const words[] = {"[SEP]", "[MASK]", "[UNK]"};
+    const char *word = words[support_below(3)];
+    size_t n = 0, at = support_below(5);
+    for (size_t i = 0; word[i]; i++) {
+        to[n++] = word[i] == 'K' && support_below(2) ? 0x212A : (uint32_t)word[i];
+        if (i == at)
+            to[n++] = PICK(dropped);
+    }
+    return n;
+}
+
 /* Random text in code points; returns how many. */
 static size_t random_text(uint32_t *to)
 {
@@ -58,12 +74,17 @@ static size_t random_text(uint32_t *to)
     size_t n = 0, most = 1 + support_below(MOST_POINTS - 8);
     bool dense = support_below(3) == 0;
     while (n < most) {
-        uint64_t kind = support_below(16);
+        uint64_t kind = support_below(18);
         if (kind == 0) {
             to[n++] = PICK(dropped);
         } else if (kind == 1) {
             for (const char *p = words[support_below(10)]; *p; p++)
                 to[n++] = (uint32_t)*p;
+        } else if (kind == 16) {
+            n += hidden_special(to + n);
+        } else if (kind == 17) {
+            for (uint64_t k = 1 + support_below(4); k > 0; k--)
+                to[n++] = PICK(staying);
         } else if (kind < 5 && !dense) {
             to[n++] = PICK(spaces);
         } else {
