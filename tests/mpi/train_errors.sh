@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Bad input and options: the right exit code, a message that says what to do, nothing half written.
+. "$(dirname "$0")/train_lib.sh"
+data train 200 1 2 5 120 60 0
+data valid 60 1 1 6 120 60 0
+base=(--lanes 4 --batch 4 --epochs 1 --max-length 40 --lr 1e-3 --micro-tokens 64)
+several=${mpi:+2}
+several=${several:-1}
+
+expect 2 "fewer than one global batch" train "$several" out "${base[@]}" --batch 80
+expect 2 "below --max-length" train 1 out "${base[@]}" --micro-tokens 39
+expect 2 "above the 64 positions" train 1 out "${base[@]}" --max-length 65 --micro-tokens 100
+expect 2 "scale-lr" train 1 out "${base[@]}" --scale-lr ranks
+expect 2 "no option" train 1 out "${base[@]}" --no-such-thing
+[ -z "$mpi" ] || expect 2 "4 lanes" train 5 out "${base[@]}"
+expect 3 "" train "$several" out "${base[@]}" --valid "$scratch/nowhere"
+[ ! -e "$scratch/out" ] || wrong "a run folder is there after bad input"
+
+mkdir "$scratch/other" && "$make" "$scratch/other" train 200 1 1 5 119 60 0
+expect 3 "another vocabulary" train "$several" out "${base[@]}" --vocab "$scratch/other/vocab.txt"
+sed 's/"vocab_size": 120/"vocab_size": 119/' "$scratch/config.json" >"$scratch/other/config.json"
+expect 3 "vocab_size" train 1 out "${base[@]}" --config "$scratch/other/config.json" --vocab "$scratch/vocab.txt"
+"$make" "$scratch" some 200 1 1 5 120 60 5
+expect 3 "40 of 200 training rows have no label" train "$several" out "${base[@]}" --train "$scratch/some"
+expect 0 "40 training rows without labels" train "$several" dropped "${base[@]}" --train "$scratch/some" --drop-unlabelled
+cp -r "$scratch/train" "$scratch/cut" && truncate -s -100 "$scratch"/cut/shard-00001-of-00002.h5
+expect 3 "shard-00001" train "$several" out "${base[@]}" --train "$scratch/cut"
+[ ! -e "$scratch/out" ] || wrong "a run folder is there after bad input"
+
+# Weights that do not belong to the config, and none at all.
+train 1 small "${base[@]}" --max-steps 1
+cp -r "$scratch/small/epoch-1" "$scratch/wide" && sed -i 's/"hidden_size": 48/"hidden_size": 72/' "$scratch/wide/config.json"
+from_model() {
+    timeout 60 ${2:+$mpi -np $2} "$bin/train" --model "$1" --train "$scratch/train" --out "$scratch/out" "${base[@]}" >"$scratch/log" 2>&1
+}
+expect 3 "word_embeddings" from_model "$scratch/wide" "${mpi:+2}"
+rm "$scratch/wide/model.safetensors"
+expect 3 "model.safetensors" from_model "$scratch/wide"
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n' >"$scratch/wide/model.safetensors"
+expect 3 "LFS" from_model "$scratch/wide"
+rm -rf "$scratch/out"
+
+# An unwritable folder; a full disk.
+touch "$scratch/file"
+expect 4 "" train "$several" file/out "${base[@]}"
+if mkdir "$scratch/tiny" && mount -t tmpfs -o size=300k none "$scratch/tiny" 2>/dev/null; then
+    expect 4 "no space\|No space" train "$several" tiny/run "${base[@]}"
+    [ -z "$(ls -d "$scratch"/tiny/run/step-* "$scratch"/tiny/run/.step-* 2>/dev/null)" ] || wrong "half a checkpoint is there: $(ls -a "$scratch"/tiny/run)"
+    umount "$scratch/tiny"
+fi
+
+# A loss that is not finite stops with its place; the checkpoints stay.
+expect 6 "lane [0-9]*: the loss of row [0-9]* (id row" train "$several" nan "${base[@]}" --lr 10 --scale-lr 100000 --epochs 5
+
+# One class in validation is said, not invented.
+"$make" "$scratch" valid 40 1 1 6 120 0 0 # empty rows: all of one class but for the noise
+expect 0 "" train 1 ends "${base[@]}" --valid "$scratch/valid"
+
+# The same folder with another recipe or other data.
+expect 2 "other values of --epochs, --lr" train "$several" small "${base[@]}" --max-steps 1 --lr 2e-3 --epochs 2
+expect 3 "other training data" train 1 small "${base[@]}" --max-steps 1 --train "$scratch/cut/../train,$scratch/train"
+finish

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Kills, signals, time limits and damage: the run that is continued, at another number of ranks, ends with the bytes of the undisturbed one.
+. "$(dirname "$0")/train_lib.sh"
+data train 480 1 3 5 120 60 0
+data valid 60 1 1 6 120 60 0
+base=(--valid "$scratch/valid" --lanes 8 --batch 4 --epochs 2 --max-length 40 --lr 1e-3 --checkpoint-every 4 --micro-tokens 64 --threads 1 --cpu plain)
+train 1 whole "${base[@]}" || wrong "the undisturbed run failed: $(said)"
+several=${mpi:+3}
+several=${several:-1}
+lines() { wc -l 2>/dev/null <"$scratch/$1/metrics.jsonl" || echo 0; }
+# Waits until run $1 has $2 lines.
+wait_for() { for _ in $(seq 3000); do [ "$(lines "$1")" -ge "$2" ] && return; sleep 0.02; done; wrong "run $1 did not come to line $2"; }
+# A rank of the run $1 (its train processes, one a rank).
+rank_of() { pgrep -f -- "bin/train .*--out $scratch/$1( |\$)" | while read -r p; do grep -qz mpirun "/proc/$p/cmdline" || echo "$p"; done | tail -1; }
+
+# SIGKILL of one rank at random moments, three times; each time another number of ranks goes on.
+for ranks in "$several" 1 ${mpi:+2}; do
+    at=$((RANDOM % 6 + 2 + $(lines killed)))
+    train "$ranks" killed "${base[@]}" &
+    job=$!
+    wait_for killed "$at"
+    victim=$(rank_of killed)
+    kill -KILL "${victim:-0}"
+    wait $job && [ "$(lines killed)" -lt 32 ] && wrong "the killed run ended well"
+done
+train "$several" killed "${base[@]}" || wrong "after the kills: $(said)"
+same_run whole killed "killed"
+
+# A signal to one rank: all stop, exit 75, nothing lost; each signal that is taken.
+for signal in TERM USR1 INT; do
+    train "$several" signalled "${base[@]}" &
+    job=$!
+    wait_for signalled $(($(lines signalled) + 5))
+    victim=$(rank_of signalled)
+    kill -$signal "${victim:-0}"
+    wait $job
+    code=$?
+    [ $code = 75 ] || wrong "SIG$signal: exit $code, not 75 ($(said))"
+    grep -q "stopped (SIG$signal)" "$scratch/log" || wrong "SIG$signal is not told: $(said)"
+done
+train 1 signalled "${base[@]}" || wrong "after the signals: $(said)"
+same_run whole signalled "signalled"
+
+# A time limit that is over at once: nothing is lost even before the first step.
+SLURM_JOB_END_TIME=$(($(date +%s) + 5)) expect 75 "end of the Slurm job" train "$several" limited "${base[@]}"
+train "$several" limited "${base[@]}" --max-steps 0 || wrong "after the limit: $(said)"
+same_run whole limited "limited"
+expect 0 "finished already" train 1 limited "${base[@]}"
+
+# Damage: the newest checkpoint is named and the one before it used; with none whole, exit 3.
+train 1 cut "${base[@]}" --keep 3 &
+job=$!
+wait_for cut 18
+kill -KILL "$(rank_of cut)"
+wait $job
+begin_damaged() {
+    rm -rf "$scratch/damaged"
+    cp -a "$scratch/cut" "$scratch/damaged"
+    newest=$(ls -d "$scratch"/damaged/step-* | tail -1)
+}
+for file in model.safetensors optimizer-00000.bin state.json; do
+    begin_damaged
+    size=$(stat -c %s "$newest/$file")
+    printf '\377' | dd of="$newest/$file" bs=1 seek=$((size * 2 / 3)) conv=notrunc 2>/dev/null
+    expect 0 "$(basename "$newest") is damaged and not used" train "$several" damaged "${base[@]}"
+    same_run whole damaged "damaged $file"
+done
+begin_damaged
+rm -f "$newest/optimizer-00000.bin"
+expect 0 "$(basename "$newest") is damaged and not used" train 1 damaged "${base[@]}"
+same_run whole damaged "stripe gone"
+begin_damaged
+for step in "$scratch"/damaged/step-*; do truncate -s 100 "$step/model.safetensors"; done
+expect 3 "checkpoints is whole" train "$several" damaged "${base[@]}"
+finish
