@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Plants one-line faults, one at a time, and demands that the test named beside each turns red: a test that cannot fail is a defect.
+#   tests/mutants.sh [NAME...]      all, or the named ones; about 15 minutes on 2 cores
+# Works on a copy of the tree in a temporary folder; the tree itself is never changed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+. jobs/mpi.sh
+export FRETSAW_DATA=${FRETSAW_DATA:-$(realpath -m ../shared/data)} FRETSAW_ORACLE=${FRETSAW_ORACLE:-$(realpath -m ../shared/oracle)}
+
+# name | file | what stands there | what is planted | tests (a regular expression for ctest)
+mutants=$(cat <<'END'
+auc_tie|common/auc.c|bits == 0x80000000u|bits == 0x80000001u|^auc$
+auc_threshold|common/auc.c|label[i] >= 0.5f|label[i] > 0.5f|^auc$
+tree_alignment|common/tree.c|t->next % (2 * top) != 0|t->next % top != 0|^tree$
+tree_piece_end|common/tree.c|first + 2 * size <= end|first + 2 * size < end|^tree$
+permutation_round|common/permutation.c|round = ROUNDS; round-- > 0;|round = ROUNDS - 1; round-- > 0;|^permutation$
+philox_key|common/rng.h|k1 += 0xBB67AE85u|k1 += 0xBB67AE86u|^rng$
+missing_barrier|common/comm_mpi.c|if (me.node_size > 1)\n        MPI_Barrier(me.in_node);|if (me.node_size > 64)\n        MPI_Barrier(me.in_node);|^comm_np
+exchange_own_part|common/comm_mpi.c|memmove(in, own, bytes_from[r]);|memmove(in, own, bytes_from[r] / 2);|^comm_np
+exit_code|common/program.c|comm_abort(st);|comm_abort(st == 4 ? 3 : st);|^exit_codes$
+missing_word|preprocess/missing.c|"n/a",|"N/a",|^csv_oracle$
+split_cut|preprocess/splits.c|state ^= (int)piece[k].flips;|state = (int)piece[k].flips;|^csv_cuts$
+max_last_on_ties|model/cpu/kernel_point.c|where = veci_select(greater, veci_set((uint32_t)t), where);|where = veci_select(vec_gt(best, x), where, veci_set((uint32_t)t));|^ops$
+mean_divisor|model/cpu/kernel_point.c|vec_div(sum, vec_set((float)(end - first)))|vec_div(sum, vec_set((float)(end - first + 1)))|^ops$
+decayed_bias|model/tensors.c|!strstr(t->name, "bias") &&||^(model_oracle|train_adamw)$
+decay_sign|model/cpu/kernel_point.c|decay = vec_set(-s->decay)|decay = vec_set(s->decay)|^ops
+attention_scale|model/cpu/ops_attention.c|1.0f / sqrtf((float)j->D)|1.0f / sqrtf((float)j->D + 1)|^ops$
+dropout_counter|model/cpu/dropout_vec.h|b->epoch << 16|b->epoch << 15|^ops
+truncation_room|model/input.c|case TRUNCATE_TAIL: *front = 0; break;|case TRUNCATE_TAIL: *front = 1; break;|^(dataset_np1|train_order|infer_run)$
+deal_ties|train/deal.c|d->tokens[lane] < d->tokens[best]|d->tokens[lane] <= d->tokens[best]|^train_order$
+deal_lane_split|train/deal.c|return rank * lanes / ranks;|return (rank * lanes + ranks - 1) / ranks;|^train_(order|reduce_np3)$
+schedule_end|train/adamw.c|(double)(s->total - step)|(double)(s->total - step - 1)|^train_adamw$
+bias_correction|train/adamw.c|sqrt(1 - adamw_power(o->beta2, t))|sqrt(1 - adamw_power(o->beta2, t + 1))|^train_adamw$
+tree_order_swapped|train/reduce.c|r->be->ops->add(r->be, part[older], part[newer], w->end - w->first);\n    return|r->be->ops->add(r->be, part[newer], part[older], w->end - w->first);\n    return|^train_reduce_np3$
+absent_row_added|train/reduce.c|f.there[slot] = p->found != NULL;|f.there[slot] = true;|^train_reduce
+stripe_bound|train/reduce.c|return rank * stripes / ranks;|return rank * (stripes - 1) / ranks;|^train_reduce
+shortest_digits|infer/number.c|digits <= MOST_DIGITS; digits++|digits < MOST_DIGITS - 1; digits++|^infer_number$
+END
+)
+
+chosen=" $* "
+work=$(mktemp -d "${TMPDIR:-/tmp}/fretsaw-mutants-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+git ls-files -z | xargs -0 cp --parents -t "$work"
+build() { cmake --build "$work/build" >"$work/log" 2>&1; }
+cmake -S "$work" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFRETSAW_BENCH=OFF >"$work/log" 2>&1 && build ||
+    { tail -n 30 "$work/log"; echo "mutants: the tree does not build" >&2; exit 4; }
+
+planted=0 caught=0
+while IFS='|' read -r name file from to tests; do
+    # A regular expression may hold bars of its own.
+    [ "$chosen" = "  " ] || [[ $chosen == *" $name "* ]] || continue
+    planted=$((planted + 1))
+    if ! python3 - "$work/$file" "$from" "$to" <<'END'
+import sys
+path, old, new = sys.argv[1], *(text.replace("\\n", "\n") for text in sys.argv[2:4])
+text = open(path).read()
+if text.count(old) != 1: sys.exit(f"'{old}' stands {text.count(old)} times in {path}")
+open(path, "w").write(text.replace(old, new))
+END
+    then
+        printf '%-22s the line to change was not found\n' "$name"
+        continue
+    fi
+    if ! build; then
+        printf '%-22s does not compile\n' "$name"
+    elif ctest --test-dir "$work/build" --timeout 120 -R "${tests%|}" >"$work/log" 2>&1; then
+        printf '%-22s SURVIVED %s\n' "$name" "${tests%|}"
+    elif ! grep -q 'tests failed out of' "$work/log"; then
+        printf '%-22s no such test: %s\n' "$name" "${tests%|}"
+    else
+        caught=$((caught + 1))
+        printf '%-22s caught by %s\n' "$name" "$(sed -n 's/.*- \([a-z0-9_]*\) (.*/\1/p' "$work/log" | sort -u | paste -sd' ')"
+    fi
+    cp "$file" "$work/$file"
+done <<<"$mutants"
+build
+echo "mutants: $caught of $planted caught"
+[ "$caught" = "$planted" ] && [ "$planted" -gt 0 ]
