@@ -220,9 +220,10 @@ void model_rig_run(model_rig *r, bool padded, int64_t most, const bert_dropout *
 {
     const model_case *c = r->c;
     int64_t total = 0, tokens = 0;
+    memset(r->all_ids, 0, (size_t)(c->rows * c->max_length) * sizeof *r->all_ids); /* padding has id 0 */
     for (int64_t row = 0; row < c->rows; row++) {
         memcpy(r->all_ids + total, c->ids[row], (size_t)c->length[row] * sizeof *r->all_ids);
-        total += c->length[row];
+        total += row_tokens(c, row, padded);
     }
     gradient_begin(r->gradient, r->all_ids, total);
     bert_set_dropout(r->net, drop);

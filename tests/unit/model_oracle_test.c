@@ -110,14 +110,7 @@ START_TEST(pad_row_derivative)
     c->config.pad_id = c->table->config.pad_id = unused;
     model_rig *r = model_rig_open(c, CPU_ISA_AUTO, 1, BERT_TRAINING);
     model_rig_run(r, true, 0, NULL);
-    ck_assert_int_eq(gradient_slot(r->gradient, 0), -1); /* id 0 comes in the padding alone, which model_rig_run does not list */
-    const int64_t tokens = batch_builder_view(r->builder)->tokens;
-    memcpy(r->all_ids, batch_builder_view(r->builder)->id, (size_t)tokens * sizeof *r->all_ids);
-    gradient_begin(r->gradient, r->all_ids, tokens);
-    const batch *b = batch_builder_view(r->builder);
-    bert_forward(r->net, b);
-    bert_loss(r->net, b, (float)(1.0 / (double)(c->rows * c->outputs)), r->row_loss);
-    bert_backward(r->net, b, r->gradient);
+    ck_assert_int_ge(gradient_slot(r->gradient, 0), 0);
     float *got = model_rig_gradient(r, tensor_embedding(c->table, EMBED_WORD));
     compare(c, "padded", "pad_row_gradient", got, c->config.hidden, 1e-5, 0);
     free(got);

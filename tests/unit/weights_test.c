@@ -231,7 +231,79 @@ START_TEST(real_torch_files)
 }
 END_TEST
 
-/* Every prefix and every single-byte change of real files is read or refused, never worse (the sanitizers watch). */
+/* A safetensors file of one header and `data` zero bytes. */
+static void write_header(const char *path, const char *header, size_t data)
+{
+    unsigned char start[8] = {(unsigned char)strlen(header), (unsigned char)(strlen(header) >> 8)};
+    FILE *f = fopen(path, "wb");
+    ck_assert_ptr_nonnull(f);
+    ck_assert(fwrite(start, 1, 8, f) == 8 && fputs(header, f) >= 0);
+    while (data-- > 0)
+        fputc(0, f);
+    ck_assert(fclose(f) == 0);
+}
+
+START_TEST(headers_are_checked)
+{
+    static const struct {
+        const char *header, *message;
+        size_t data;
+    } cases[] = {
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}", "leave a gap", 8},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[8,12]}}", "leave a gap", 12},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}", "overlap", 8},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}", "duplicate", 8},
+        {"{\"a\":{\"dtype\":\"F33\",\"shape\":[1],\"data_offsets\":[0,4]}}", "unknown type \"F33\"", 4},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,4]}}", "no whole number", 4},
+        {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,0]}}", "bad offsets", 4},
+        {"{\"__metadata__\":{\"a\":1}}", "is no string", 0},
+        {"{\"a\":[]}", "is no object", 0},
+        {"[]", "no JSON object", 0},
+    };
+    char path[600];
+    snprintf(path, sizeof path, "%s/x.safetensors", support_scratch());
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        weights_file *file;
+        write_header(path, cases[i].header, cases[i].data);
+        ck_fails(weights_file_open(path, &file), STATUS_INPUT, cases[i].message);
+    }
+}
+END_TEST
+
+/* A zip archive whose directory gives one storage more bytes than the file has, or fewer than its tensor needs. */
+START_TEST(zip_sizes_are_checked)
+{
+    const char *from = support_data("weights/pytorch/bumblebee/state_dict_full.zip.pt");
+    if (!from) {
+        support_skip("data/weights");
+        return;
+    }
+    static const char name[] = "data/1";
+    char *bytes, path[600];
+    size_t n;
+    ck_ok(file_read_all(from, 0, &bytes, &n));
+    snprintf(path, sizeof path, "%s/x.pt", support_scratch());
+    char *at = bytes + n - strlen(name); /* the last mention of the name is the directory's */
+    while (memcmp(at, name, strlen(name)) != 0)
+        at--;
+    char *entry = at;
+    while (memcmp(entry, "PK\1\2", 4) != 0)
+        entry--;
+    weights_file *file;
+    memcpy(entry + 20, "\0\0\1\0\0\0\1\0", 8); /* stored and real size: 65,536 */
+    ck_ok(file_write_atomic(path, bytes, n));
+    ck_fails(weights_file_open(path, &file), STATUS_INPUT, "beyond the file");
+    memcpy(entry + 20, "\7\0\0\0\7\0\0\0", 8);
+    ck_ok(file_write_atomic(path, bytes, n));
+    ck_fails(weights_file_open(path, &file), STATUS_INPUT, "has 7 bytes instead of 8");
+    memcpy(entry + 20, "\7\0\0\0\10\0\0\0", 8);
+    ck_ok(file_write_atomic(path, bytes, n));
+    ck_fails(weights_file_open(path, &file), STATUS_INPUT, "compressed");
+    free(bytes);
+}
+END_TEST
+
+/* Real files, cut anywhere or with one bit changed, are read or refused, never worse (the sanitizers watch). */
 START_TEST(damaged_files_are_refused)
 {
     static const char *const names[] = {"weights/pytorch/bumblebee/state_dict_full.zip.pt", "weights/pytorch/bumblebee/tensors.legacy.pt",
@@ -471,7 +543,7 @@ START_TEST(initial_weights)
     threads_free(pool);
     model_init_range(t, 43, 0, t->parameters, part);
     ck_assert(memcmp(part, all, (size_t)t->parameters * sizeof *all) != 0);
-    double sum = 0, square = 0, fourth = 0, n = 0;
+    double sum = 0, square = 0, fourth = 0, n = 0, pairs = 0, last = 0;
     const tensor *word = tensor_embedding(t, EMBED_WORD);
     for (int i = 0; i < t->count; i++) {
         const tensor *x = &t->tensors[i];
@@ -488,10 +560,12 @@ START_TEST(initial_weights)
             else if (x->start == START_NORMAL) {
                 v /= 0.02;
                 sum += v, square += v * v, fourth += v * v * v * v, n++;
+                pairs += j % 2 ? v * last : 0; /* two elements of one call don't go together */
+                last = v;
             }
         }
     }
-    ck_assert(n > 10000 && fabs(sum / n) < 0.04 && fabs(square / n - 1) < 0.05 && fabs(fourth / n - 3) < 0.35);
+    ck_assert(n > 10000 && fabs(sum / n) < 0.04 && fabs(square / n - 1) < 0.05 && fabs(fourth / n - 3) < 0.35 && fabs(pairs / n) < 0.04);
     free(all);
     free(part);
     tensor_table_free(t);
@@ -502,6 +576,6 @@ int main(void)
 {
     threads_set_rounding();
     return support_run("weights", (const TTest *[]){config_is_checked, config_goes_round, table_is_in_order, safetensors_verdicts,
-                                                    hostile_pickles_are_refused, real_torch_files, damaged_files_are_refused, weights_go_round,
+                                                    hostile_pickles_are_refused, headers_are_checked, real_torch_files, zip_sizes_are_checked, damaged_files_are_refused, weights_go_round,
                                                     wrong_weights_are_named, public_tiny_model, other_types_convert, initial_weights, NULL});
 }
