@@ -11,19 +11,19 @@
 #include "preprocess/utf8.h"
 
 enum {
-    CACHE_BITS = 14,
-    KEY_BYTES = 32,
-    CACHED_IDS = 6,
+    CACHE_BITS = 15,
+    KEY_BYTES = 16,
+    CACHED_IDS = 3,
     PADDING = 64,                              /* bytes behind joined text that may be read */
     ROOM_ONE_WORD = WORDPIECE_LONGEST_WORD + 8 /* ids that one word or one copy from the cache may write */
 };
 
-/* One line of the processor's cache. The key is the stretch's bytes, filled up with NUL: since NUL is dropped, stretches that
+/* Half a line of the processor's cache. The key is the stretch's bytes, filled up with NUL: since NUL is dropped, stretches that
  * differ in NULs at the end alone have the same ids, and an empty entry rightly says that NULs give none. */
 typedef struct entry {
     uint64_t key[KEY_BYTES / 8];
     uint32_t id[CACHED_IDS];
-    uint32_t count, unknown;
+    uint16_t count, unknown;
 } entry;
 
 struct tokenizer_scratch {
@@ -268,25 +268,22 @@ static status encode_stretch(const tokenizer *t, tokenizer_scratch *s, const cha
 
 /* ---- the cache of words ---- */
 
-#define ONES(n) ((n) >= 8 ? UINT64_MAX : (n) <= 0 ? 0 : (UINT64_C(1) << (8 * ((n) & 7))) - 1)
-#define MASK(n) {ONES(n), ONES((n) - 8), ONES((n) - 16), ONES((n) - 24)}
-static const uint64_t key_mask[KEY_BYTES + 1][KEY_BYTES / 8] = {
-    MASK(0),  MASK(1),  MASK(2),  MASK(3),  MASK(4),  MASK(5),  MASK(6),  MASK(7),  MASK(8),  MASK(9),  MASK(10),
-    MASK(11), MASK(12), MASK(13), MASK(14), MASK(15), MASK(16), MASK(17), MASK(18), MASK(19), MASK(20), MASK(21),
-    MASK(22), MASK(23), MASK(24), MASK(25), MASK(26), MASK(27), MASK(28), MASK(29), MASK(30), MASK(31), MASK(32)};
+/* 16 bytes from KEY_BYTES - n on: ones for the first n bytes of a key. */
+static const uint8_t key_mask[2 * KEY_BYTES] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
 
 /* A stretch of at most KEY_BYTES bytes in joined text. */
 static inline status encode_cached(const tokenizer *t, tokenizer_scratch *s, const char *p, size_t n)
 {
-    uint64_t key[KEY_BYTES / 8];
+    uint64_t key[2], mask[2];
     memcpy(key, p, sizeof key);
-    for (int i = 0; i < KEY_BYTES / 8; i++)
-        key[i] &= key_mask[n][i];
-    uint64_t h = key[0] * 0x9E3779B97F4A7C15u + key[1] * 0xC2B2AE3D27D4EB4Fu + key[2] * 0x165667B19E3779F9u + key[3] * 0x85EBCA77C2B2AE63u;
+    memcpy(mask, key_mask + KEY_BYTES - n, sizeof mask);
+    key[0] &= mask[0];
+    key[1] &= mask[1];
+    uint64_t h = (key[0] ^ (key[1] << 29 | key[1] >> 35)) * 0x9E3779B97F4A7C15u + key[1];
     h = (h ^ h >> 32) * 0xD6E8FEB86659FD93u;
     entry *e = &s->cache[h >> (64 - CACHE_BITS)];
     TRY(room_for_ids(s, CACHED_IDS));
-    if (((e->key[0] ^ key[0]) | (e->key[1] ^ key[1]) | (e->key[2] ^ key[2]) | (e->key[3] ^ key[3])) == 0) {
+    if (((e->key[0] ^ key[0]) | (e->key[1] ^ key[1])) == 0) {
         memcpy(s->ids + s->count, e->id, sizeof e->id);
         s->count += e->count;
         s->unknown += e->unknown;
@@ -296,8 +293,8 @@ static inline status encode_cached(const tokenizer *t, tokenizer_scratch *s, con
     TRY(encode_stretch(t, s, p, n));
     if (s->count - count <= CACHED_IDS) {
         memcpy(e->key, key, sizeof key);
-        e->count = (uint32_t)(s->count - count);
-        e->unknown = (uint32_t)(s->unknown - unknown);
+        e->count = (uint16_t)(s->count - count);
+        e->unknown = (uint16_t)(s->unknown - unknown);
         memcpy(e->id, s->ids + count, e->count * sizeof *e->id);
     }
     return STATUS_OK;

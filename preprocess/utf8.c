@@ -52,6 +52,14 @@ size_t utf8_valid_prefix(const char *text, size_t n)
                 continue;
             }
         }
+        /* The common ones at once; all others, and the end, with care. */
+        if (i + 3 <= n && u[i] >= 0xC2 && u[i] < 0xF0 && u[i] != 0xE0 && u[i] != 0xED) {
+            size_t three = u[i] >= 0xE0;
+            if ((u[i + 1] & 0xC0) == 0x80 && (!three || (u[i + 2] & 0xC0) == 0x80)) {
+                i += 2 + three;
+                continue;
+            }
+        }
         size_t bytes = code_point_bytes(u + i, n - i, &bad);
         if (!bytes)
             break;
