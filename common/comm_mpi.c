@@ -171,7 +171,8 @@ void comm_gather_parts(const void *mine, const size_t *bytes_of, void *all, int 
     char *at = all;
     for (int r = 0; r < me.size; at += bytes_of[r], r++) {
         if (r == root) {
-            memmove(at, mine, bytes_of[r]);
+            if (bytes_of[r] > 0) /* a rank without a part may have no memory for one */
+                memmove(at, mine, bytes_of[r]);
             continue;
         }
         for (size_t done = 0; done < bytes_of[r]; done += PIECE)
@@ -183,7 +184,7 @@ void comm_all_gather_parts(const void *mine, const size_t *bytes_of, void *all)
 {
     char *at = all;
     for (int r = 0; r < me.size; at += bytes_of[r], r++) {
-        if (r == me.rank)
+        if (r == me.rank && bytes_of[r] > 0)
             memmove(at, mine, bytes_of[r]);
         comm_broadcast(at, bytes_of[r], r);
     }

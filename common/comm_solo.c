@@ -65,12 +65,14 @@ void comm_all_gather(const void *mine, size_t bytes, void *all)
 void comm_gather_parts(const void *mine, const size_t *bytes_of, void *all, int root)
 {
     (void)root;
-    memmove(all, mine, bytes_of[0]);
+    if (bytes_of[0] > 0) /* a rank without a part may have no memory for one */
+        memmove(all, mine, bytes_of[0]);
 }
 
 void comm_all_gather_parts(const void *mine, const size_t *bytes_of, void *all)
 {
-    memmove(all, mine, bytes_of[0]);
+    if (bytes_of[0] > 0) /* a rank without a part may have no memory for one */
+        memmove(all, mine, bytes_of[0]);
 }
 
 void comm_sum_int64(int64_t *values, size_t count)
@@ -101,7 +103,8 @@ bool comm_any(bool mine)
 void comm_exchange(const void *send, const size_t *bytes_to, void *receive, const size_t *bytes_from)
 {
     (void)bytes_from;
-    memmove(receive, send, bytes_to[0]);
+    if (bytes_to[0] > 0)
+        memmove(receive, send, bytes_to[0]);
 }
 
 status comm_agree(status mine)
