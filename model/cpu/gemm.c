@@ -2,35 +2,27 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "model/cpu/gemm_kernel.h"
 
 /* The loops, from the outside in, named by what stays where (bytes for AVX-512, kc 384):
  *
- *     block of m        MOST_ROWS rows: B is packed once for each
- *       part of k       at most kc steps; A's block is packed once: rows x kc, 64 bytes a step and 14 rows      (L3, or L2 when small)
- *         block of n    MOST_COLS columns; B's block is packed: kc x columns                                   (L2)
- *           band of m   BAND_BYTES of A's panels                                                               (L2)
- *             panel of B    kc x 32, used by every panel of the band                                           (L1)
- *               panel of A    14 x kc, read from L2 while the tile's sums are in registers; C is fetched a tile ahead
+ *     block of m          at most MOST_ROWS rows: B is packed once for each
+ *       part of k         at most kc steps; the block of A is packed once: 24 KiB a panel of 14 rows            (L3; L2 when small)
+ *         block of n      at most g->most_cols columns; the block of B is packed: 48 KiB a panel of 32 columns  (L2)
+ *           panel of A    used by every panel of that block                                                      (L1)
+ *             panel of B    streams from L2, in order; the sums of one tile stay in registers; C is fetched a tile ahead
  *
  * A part of k that isn't the first begins its chains from what C holds: exactly where the part before left them.
  */
-#ifndef MOST_ROWS
-#define MOST_ROWS 2048
-#endif
-#ifndef MOST_COLS
-#define MOST_COLS 512
-#endif
-#ifndef BAND_BYTES
-#define BAND_BYTES (768 * 1024)
-#endif
-enum { HUGE_PAGE = 2 << 20 };
+enum { MOST_ROWS = 2048, MOST_COLS = 512, HUGE_PAGE = 2 << 20 };
 
 struct gemm {
     const gemm_kernels *kernels;
     cpu_isa isa;
     threads *pool; /* borrowed */
+    int64_t most_cols;
     size_t a_floats, b_floats;
     float *buffers; /* per worker: A's block, then B's */
 };
@@ -66,6 +58,15 @@ size_t gemm_workspace_bytes(cpu_isa isa, int workers)
     return ((a + b) * sizeof(float) * (size_t)workers + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
 }
 
+/* Columns of a block of B: what fills half of L2. Sizes no buffer and moves no bit: only how often A's block is read again. */
+static int64_t columns_that_fit(const gemm_kernels *kernels)
+{
+    long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    int64_t panel = kernels->kc * kernels->cols * (int64_t)sizeof(float);
+    int64_t panels = l2 > 0 ? l2 / 2 / panel : MOST_COLS;
+    return smaller((panels < 2 ? 2 : panels) * kernels->cols, MOST_COLS);
+}
+
 status gemm_create(cpu_isa isa, threads *pool, gemm **out)
 {
     *out = NULL;
@@ -81,6 +82,7 @@ status gemm_create(cpu_isa isa, threads *pool, gemm **out)
     }
     madvise(g->buffers, bytes, MADV_HUGEPAGE); /* fewer page walks where it is granted; no harm where not */
     buffer_sizes(g->kernels, &g->a_floats, &g->b_floats);
+    g->most_cols = columns_that_fit(g->kernels);
     *out = g;
     return STATUS_OK;
 }
@@ -151,16 +153,12 @@ static void multiply_tile(const gemm_kernels *kernels, const gemm_product *p, co
 
 static void multiply_block(const gemm_kernels *kernels, const gemm_product *p, const block *k)
 {
-    int64_t band = BAND_BYTES / (k->a_panel * (int64_t)sizeof(float));
-    band = band < 1 ? 1 : band;
-    for (int64_t i0 = 0; i0 < k->rows.count; i0 += band) {
-        int64_t i1 = smaller(i0 + band, k->rows.count);
+    for (int64_t i = 0; i < k->rows.count; i++) {
         for (int64_t j = 0; j < k->cols.count; j++) {
-            for (int64_t i = i0; i < i1; i++) {
-                int64_t next_i = i + 1 < i1 ? i + 1 : i0, next_j = i + 1 < i1 ? j : smaller(j + 1, k->cols.count - 1);
-                const float *next = p->c + (k->row0 + gemm_cut_start(&k->rows, next_i)) * p->ldc + k->col0 + gemm_cut_start(&k->cols, next_j);
-                multiply_tile(kernels, p, k, i, j, next);
-            }
+            bool turn = j + 1 == k->cols.count; /* the next tile begins the next panel of A; after the last any address will do */
+            int64_t next_i = smaller(i + turn, k->rows.count - 1), next_j = turn ? 0 : j + 1;
+            const float *next = p->c + (k->row0 + gemm_cut_start(&k->rows, next_i)) * p->ldc + k->col0 + gemm_cut_start(&k->cols, next_j);
+            multiply_tile(kernels, p, k, i, j, next);
         }
     }
 }
@@ -179,8 +177,8 @@ void gemm_run_worker(gemm *g, int worker, const gemm_product *p)
             k.b_panel = (k.steps + (k.steps == 0)) * kernels->cols;
             kernels->pack(&(gemm_pack){.from = p->a + row * p->a_row + k.k0 * p->a_k, .lane_stride = p->a_row, .k_stride = p->a_k,
                                        .k = k.steps, .cut = k.rows, .to = a, .stride = kernels->a_stride, .panel_stride = k.a_panel});
-            for (k.col0 = 0; k.col0 < p->n; k.col0 += MOST_COLS) {
-                k.cols = cut_full(smaller(MOST_COLS, p->n - k.col0), kernels->cols);
+            for (k.col0 = 0; k.col0 < p->n; k.col0 += g->most_cols) {
+                k.cols = cut_full(smaller(g->most_cols, p->n - k.col0), kernels->cols);
                 kernels->pack(&(gemm_pack){.from = p->b + k.col0 * p->b_col + k.k0 * p->b_k, .lane_stride = p->b_col, .k_stride = p->b_k,
                                            .k = k.steps, .cut = k.cols, .to = b, .stride = kernels->cols, .panel_stride = k.b_panel});
                 multiply_block(kernels, p, &k);

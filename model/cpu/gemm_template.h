@@ -28,9 +28,11 @@ static void pack_rows(const gemm_pack *p)
                 const float *from = p->from + k0 * p->k_stride + lane;
                 float *to = p->to + panel * p->panel_stride + k0 * p->stride + (lane - first);
                 int64_t there = p->cut.lanes - lane; /* reading on into the next panel's lanes is harmless */
-                for (int64_t k = 0; k < steps; k++)
+                for (int64_t k = 0; k < steps; k++) {
+                    __builtin_prefetch(from + (k + CHUNK) * p->k_stride); /* short runs in many rows: no hardware foresees them */
                     reg_store(to + k * p->stride, there >= LANES ? reg_load(from + k * p->k_stride)
                                                                  : reg_load_part(from + k * p->k_stride, there));
+                }
             }
         }
     }
@@ -49,8 +51,11 @@ static void pack_lanes(const gemm_pack *p)
                 REG v[LANES];
                 int64_t steps = p->k - k < LANES ? p->k - k : LANES;
                 if (lanes == LANES && steps == LANES) {
-                    for (int i = 0; i < LANES; i++)
+                    for (int i = 0; i < LANES; i++) {
+                        /* The block of lanes that follows, into L2: rows a power of two apart would push each other out of L1. */
+                        __builtin_prefetch(from + (i + LANES) * p->lane_stride + k, 0, 2);
                         v[i] = reg_load(from + i * p->lane_stride + k);
+                    }
                 } else {
                     for (int64_t i = 0; i < LANES; i++)
                         v[i] = i >= lanes ? reg_zero() : reg_load_part(from + i * p->lane_stride + k, steps);
@@ -112,7 +117,7 @@ static inline __attribute__((always_inline)) void tile_of(const gemm_tile *t, co
             __builtin_prefetch(t->next + i * t->to_stride + j * LANES);
         __builtin_prefetch(t->next + i * t->to_stride + COLS - 1);
     }
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int64_t k = 0; k < t->k; k++) {
         REG right[2];
         for (int j = 0; j < vecs; j++)
