@@ -303,6 +303,39 @@ START_TEST(zip_sizes_are_checked)
 }
 END_TEST
 
+/* A tensor whose shape, offset or stride reaches beyond its storage: the pickle's numbers changed one at a time. */
+START_TEST(tensors_stay_in_their_storage)
+{
+    static const struct {
+        const char *from, *to;
+        size_t length;
+    } changes[] = {
+        {"K\0K\2\x85", "K\0K\3\x85", 5}, /* offset 0, shape [2]: of 2 elements */
+        {"K\0K\2\x85", "K\1K\2\x85", 5},
+        {"K\2\x85q\x16K\1\x85", "K\2\x85q\x16K\2\x85", 8}, /* stride 1 */
+    };
+    const char *from = support_data("weights/pytorch/bumblebee/state_dict_full.zip.pt");
+    if (!from) {
+        support_skip("data/weights");
+        return;
+    }
+    char path[600];
+    snprintf(path, sizeof path, "%s/x.pt", support_scratch());
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        char *bytes;
+        size_t n;
+        ck_ok(file_read_all(from, 0, &bytes, &n));
+        char *at = memmem(bytes, n, changes[i].from, changes[i].length);
+        ck_assert_msg(at, "change %zu finds no place", i);
+        memcpy(at, changes[i].to, changes[i].length);
+        ck_ok(file_write_atomic(path, bytes, n));
+        weights_file *file;
+        ck_fails(weights_file_open(path, &file), STATUS_INPUT, "beyond its storage");
+        free(bytes);
+    }
+}
+END_TEST
+
 /* Real files, cut anywhere or with one bit changed, are read or refused, never worse (the sanitizers watch). */
 START_TEST(damaged_files_are_refused)
 {
@@ -576,6 +609,6 @@ int main(void)
 {
     threads_set_rounding();
     return support_run("weights", (const TTest *[]){config_is_checked, config_goes_round, table_is_in_order, safetensors_verdicts,
-                                                    hostile_pickles_are_refused, headers_are_checked, real_torch_files, zip_sizes_are_checked, damaged_files_are_refused, weights_go_round,
+                                                    hostile_pickles_are_refused, headers_are_checked, real_torch_files, zip_sizes_are_checked, tensors_stay_in_their_storage, damaged_files_are_refused, weights_go_round,
                                                     wrong_weights_are_named, public_tiny_model, other_types_convert, initial_weights, NULL});
 }
