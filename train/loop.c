@@ -132,7 +132,7 @@ static status run_steps(trainer *t, progress *bar)
         TRY(step_run(t, &r));
         if (!r.done)
             return stop_here(t, r.reason);
-        TRY(comm_agree(record(t, &r, clock_seconds() - begin, &before)));
+        TRY(record(t, &r, clock_seconds() - begin, &before));
         snprintf(note, sizeof note, "loss %.4f", r.loss);
         progress_set(bar, t->state.step * t->o->lanes * t->o->batch, note);
         if (at_epoch_end(t))

@@ -1,0 +1,224 @@
+/* What a run leaves on disk, without training: stripes, state.json, records, and the reader of run folders. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/files.h"
+#include "model/run.h"
+#include "support/support.h"
+#include "train/records.h"
+#include "train/state.h"
+#include "train/stripe.h"
+
+static char *at(const char *folder, const char *name)
+{
+    char *path;
+    ck_ok(file_join(folder, name, &path));
+    return path; /* lives until the test ends */
+}
+
+static void flip(const char *path, size_t byte, const char *text, size_t bytes)
+{
+    char *copy = malloc(bytes);
+    memcpy(copy, text, bytes);
+    copy[byte] = (char)(copy[byte] ^ (1 << support_below(8)));
+    ck_ok(file_write_atomic(path, copy, bytes));
+    free(copy);
+}
+
+START_TEST(stripe_comes_back_or_is_refused)
+{
+    enum { N = 300 };
+    float m[N], v[N], a[N], b[N];
+    const char *path = at(support_scratch(), "optimizer-00003.bin");
+    const stripe s = {3, 3 * N, N, 812};
+    char *text;
+    size_t bytes;
+    for (int i = 0; i < N; i++) {
+        m[i] = support_normal();
+        v[i] = m[i] * m[i];
+    }
+    ck_ok(stripe_write(path, &s, m, v));
+    ck_ok(stripe_read(path, &s, a, b));
+    ck_assert(memcmp(a, m, sizeof m) == 0 && memcmp(b, v, sizeof v) == 0);
+    ck_fails(stripe_read(path, &(stripe){3, 3 * N, N, 813}, a, b), STATUS_INPUT, "step 813");
+    ck_fails(stripe_read(path, &(stripe){3, 3 * N, N - 1, 812}, a, b), STATUS_INPUT, "bytes");
+    ck_fails(stripe_read("nowhere", &s, a, b), STATUS_INPUT, "nowhere");
+    ck_ok(file_read_all(path, 0, &text, &bytes));
+    ck_assert_uint_eq(bytes, stripe_bytes(N));
+    for (size_t byte = 0; byte < bytes; byte += 1 + support_below(20)) {
+        flip(path, byte, text, bytes);
+        ck_fails(stripe_read(path, &s, a, b), STATUS_INPUT, "damaged");
+    }
+    ck_ok(file_write_atomic(path, text, bytes - 1));
+    ck_fails(stripe_read(path, &s, a, b), STATUS_INPUT, "bytes");
+    free(text);
+}
+END_TEST
+
+static tensor_table *make_table(int64_t layers)
+{
+    const model_config config = {.vocab_size = 30, .hidden = 8, .layers = layers, .heads = 2, .feed_forward = 12, .positions = 16, .type_vocab = 2,
+                                 .layer_norm_epsilon = 1e-12, .initializer_range = 0.02};
+    tensor_table *table;
+    ck_ok(tensor_table_create(&config, 1, true, &table));
+    return table;
+}
+
+START_TEST(state_comes_back_or_is_refused)
+{
+    tensor_table *table = make_table(2), *other = make_table(1);
+    checkpoint_state s = {.step = 812, .probe = support_random(), .best = 1, .best_auc = 0.1 + 0.2}, back;
+    const char *path = at(support_scratch(), "state.json");
+    uint64_t hash[64], read[64];
+    char *text, *again;
+    memset(s.run, 'c', 64);
+    for (int t = 0; t < table->count; t++)
+        hash[t] = support_random();
+    ck_ok(state_text(&s, table, hash, 7, &text));
+    ck_ok(state_text(&s, table, hash, 7, &again));
+    ck_assert_str_eq(text, again);
+    size_t bytes = strlen(text), changed = 0;
+    ck_ok(file_write_atomic(path, text, bytes));
+    ck_ok(state_read(path, table, &back, read));
+    ck_assert(back.step == 812 && back.probe == s.probe && back.best == 1 && back.best_auc == s.best_auc && strcmp(back.run, s.run) == 0);
+    ck_assert(memcmp(hash, read, (size_t)table->count * sizeof *hash) == 0);
+    ck_fails(state_read(path, other, &back, read), STATUS_INPUT, "tensors");
+    for (size_t byte = 0; byte < bytes; byte += 1 + support_below(7)) {
+        if (text[byte] == ' ' || text[byte] == '\n') /* white space says nothing */
+            continue;
+        flip(path, byte, text, bytes);
+        ck_fails(state_read(path, table, &back, read), STATUS_INPUT, "state.json");
+        changed++;
+    }
+    ck_assert(changed > 100);
+    free(text);
+    free(again);
+    tensor_table_free(table);
+    tensor_table_free(other);
+}
+END_TEST
+
+static void write_steps(records *r, int64_t first, int64_t last)
+{
+    for (int64_t step = first; step <= last; step++) {
+        ck_ok(records_step(r, &(record_step){step, (step + 3) / 4, 0.1 * (double)step, 1e-5, 8, 100, (uint64_t)step}));
+        ck_ok(records_timing(r, step, 0.5, &(phase_timer){{0.25}}));
+        if (step % 4 == 0)
+            ck_ok(records_epoch(r, step == 4 ? "{\"epoch\":1,\"valid_auc\":0.5}" : "{\"epoch\":2,\"valid_auc\":0.6}"));
+    }
+}
+
+START_TEST(records_go_on_without_gap)
+{
+    const char *folder = support_scratch(), *path = at(folder, "metrics.jsonl");
+    records *r;
+    char *whole, *text;
+    size_t bytes, n;
+    ck_ok(records_open(folder, 0, 4, &r));
+    write_steps(r, 1, 8);
+    ck_ok(records_flush(r));
+    records_close(r);
+    ck_ok(file_read_all(path, 0, &whole, &bytes));
+    ck_assert_ptr_nonnull(strstr(whole, "{\"step\":3,\"epoch\":1,\"loss\":0.30000000000000004,\"lr\":1e-05,\"rows\":8,\"tokens\":100,\"state\":\"0000000000000003\"}\n"));
+    for (int64_t step = 0; step <= 8; step++) {
+        size_t torn = support_below(30); /* a line that a crash cut */
+        ck_ok(file_write_atomic(path, whole, step == 8 ? bytes : bytes - torn));
+        if (step == 8 || torn < 28) {
+            ck_ok(records_open(folder, step, 4, &r));
+            if (step % 4 == 0 && step > 0) /* the epoch that ends here is validated again */
+                ck_ok(records_epoch(r, step == 4 ? "{\"epoch\":1,\"valid_auc\":0.5}" : "{\"epoch\":2,\"valid_auc\":0.6}"));
+            write_steps(r, step + 1, 8);
+            records_close(r);
+            ck_ok(file_read_all(path, 0, &text, &n));
+            ck_assert_msg(n == bytes && memcmp(text, whole, n) == 0, "from step %lld:\n%s", (long long)step, text);
+            free(text);
+        }
+    }
+    ck_ok(file_write_atomic(path, whole, 40));
+    ck_fails(records_open(folder, 3, 4, &r), STATUS_INPUT, "step 3");
+    free(whole);
+}
+END_TEST
+
+START_TEST(numbers_read_back)
+{
+    char text[32];
+    for (int i = 0; i < 20000; i++) {
+        uint64_t bits = support_random();
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        if (!isfinite(value))
+            continue;
+        records_number(value, text);
+        ck_assert(strtod(text, NULL) == value);
+    }
+    records_number(0.1, text);
+    ck_assert_str_eq(text, "0.1");
+    records_number(3.2e-5, text);
+    ck_assert_str_eq(text, "3.2e-05");
+}
+END_TEST
+
+static void put(const char *folder, const char *name, const char *text)
+{
+    ck_ok(file_write_atomic(at(folder, name), text, strlen(text)));
+}
+
+START_TEST(run_folder_is_read)
+{
+    static const char description[] =
+        "{\"format\": 1, \"arithmetic\": 1, \"recipe\": \"\", \"recipe_sha256\": \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\","
+        " \"pooling\": \"padded\", \"max_length\": 40, \"truncate\": \"head-tail\", \"labels\": [\"toxic\", \"rude\"], \"tokenizer\": \"lower=yes\\nvocab=ab\\n\","
+        " \"vocabulary\": {\"cls\": 101, \"sep\": 102, \"pad\": 0}}";
+    const char *folder = support_scratch();
+    run r;
+    ck_fails(run_open("nowhere", NULL, &r), STATUS_INPUT, "no such folder");
+    ck_fails(run_open(folder, NULL, &r), STATUS_INPUT, "no run.json");
+    put(folder, "run.json", description);
+    ck_fails(run_open(folder, NULL, &r), STATUS_INPUT, "none yet");
+    put(folder, "last", "step-000009\n");
+    ck_fails(run_open(folder, NULL, &r), STATUS_INPUT, "is not there");
+    ck_ok(file_make_folder(at(folder, "step-000009")));
+    ck_fails(run_open(folder, "last", &r), STATUS_INPUT, "state.json");
+    put(folder, "step-000009/state.json", "{\"step\": 9, \"state\": \"0123456789abcdef\"}");
+    ck_ok(run_open(folder, NULL, &r));
+    ck_assert_str_eq(r.weights, "step-000009");
+    ck_assert(r.padded && r.input.max_length == 40 && r.input.truncate == TRUNCATE_HEAD_TAIL && r.input.cls == 101 && r.input.sep == 102 && r.input.pad == 0);
+    ck_assert(r.labels == 2 && r.step == 9 && !r.finished && strcmp(r.label[1], "rude") == 0 && strcmp(r.weights_hash, "0123456789abcdef") == 0);
+    run_close(&r);
+    put(folder, "provenance.json", "{}");
+    ck_ok(run_open(folder, "step-000009", &r));
+    ck_assert(r.finished);
+    run_close(&r);
+    ck_fails(run_open(folder, "best", &r), STATUS_INPUT, "it has: last, step-000009");
+    put(folder, "best", "../elsewhere\n");
+    ck_fails(run_open(folder, "best", &r), STATUS_INPUT, "damaged");
+    put(folder, "run.json", "{\"format\": 1, \"arithmetic\": 1");
+    ck_fails(run_open(folder, NULL, &r), STATUS_INPUT, "run.json");
+}
+END_TEST
+
+START_TEST(vocabulary_gives_special_ids)
+{
+    const char *folder = support_scratch();
+    input_format f = {0};
+    int64_t lines;
+    put(folder, "vocab.txt", "[PAD]\n[UNK]\r\n[CLS]\r\nword\n[SEP]");
+    ck_ok(run_read_vocabulary(at(folder, "vocab.txt"), &f, &lines));
+    ck_assert(lines == 5 && f.pad == 0 && f.cls == 2 && f.sep == 4);
+    put(folder, "vocab.txt", "[PAD]\n[CLS]\n");
+    ck_fails(run_read_vocabulary(at(folder, "vocab.txt"), &f, &lines), STATUS_INPUT, "[SEP]");
+    char hash[65] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", text[200];
+    snprintf(text, sizeof text, "a=1\nvocab=%s\n", hash);
+    ck_assert(run_vocabulary_matches(text, hash));
+    hash[63] = '0';
+    ck_assert(!run_vocabulary_matches(text, hash) && !run_vocabulary_matches("a=1\n", hash) && !run_vocabulary_matches("", hash));
+}
+END_TEST
+
+int main(void)
+{
+    return support_run("train_files", (const TTest *[]){stripe_comes_back_or_is_refused, state_comes_back_or_is_refused, records_go_on_without_gap, numbers_read_back,
+                                                        run_folder_is_read, vocabulary_gives_special_ids, NULL});
+}
