@@ -101,8 +101,14 @@ size_t bert_memory_bytes(const tensor_table *table, const bert_limits *limits, b
 backend_limits bert_backend_limits(const tensor_table *table, const bert_limits *limits)
 {
     const model_config *m = &table->config;
-    return (backend_limits){.tokens = limits->tokens, .rows = limits->rows, .longest = limits->longest, .hidden = m->hidden, .heads = m->heads,
-                            .feed_forward = m->feed_forward, .vocabulary = m->vocab_size, .outputs = table->outputs};
+    return (backend_limits){.tokens = limits->tokens,
+                            .rows = limits->rows,
+                            .longest = limits->longest,
+                            .hidden = m->hidden,
+                            .heads = m->heads,
+                            .feed_forward = m->feed_forward,
+                            .vocabulary = m->vocab_size,
+                            .outputs = table->outputs};
 }
 
 status bert_create(backend *be, const tensor_table *table, const float *parameters, const bert_limits *limits, bert_mode mode, bert **out)

@@ -78,8 +78,8 @@ void bert_probabilities(bert *net, const batch *b, float *out);
 bool bert_trains(const bert *net);
 
 /* Views for tests and for tools that look inside; memory of the back end, valid until the next call. */
-const float *bert_hidden(const bert *net);  /* last hidden states, T x H */
-const float *bert_pooled(const bert *net);  /* B x 2H, before dropout: mean, then max */
+const float *bert_hidden(const bert *net); /* last hidden states, T x H */
+const float *bert_pooled(const bert *net); /* B x 2H, before dropout: mean, then max */
 /* Time spent by phase since creation; the caller may zero it. */
 phase_timer *bert_timer(bert *net);
 

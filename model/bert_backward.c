@@ -21,8 +21,8 @@ static void backward_head(bert *net, const batch *b, gradient *g)
     const tensor_table *t = net->table;
     const dropout drop = bert_site(net, net->drop.head, 0, SITE_HEAD);
     double clock = phase_clock();
-    ops->head_backward(net->be, b, t->config.hidden, t->outputs, net->dlogits, net->dropped, &drop, bert_value(net, tensor_out_weight(t)), net->dpooled,
-                       g->dense + tensor_out_weight(t)->gradient, g->dense + tensor_out_bias(t)->gradient);
+    ops->head_backward(net->be, b, t->config.hidden, t->outputs, net->dlogits, net->dropped, &drop, bert_value(net, tensor_out_weight(t)),
+                       net->dpooled, g->dense + tensor_out_weight(t)->gradient, g->dense + tensor_out_bias(t)->gradient);
     ops->pool_backward(net->be, b, t->config.hidden, net->dpooled, net->argmax, net->dx);
     phase_add(&net->timer, PHASE_BACK_HEAD, clock);
 }
@@ -45,7 +45,8 @@ static void backward_feed_forward(bert *net, const batch *b, gradient *g, int64_
     clock = phase_add(&net->timer, PHASE_BACK_DOWN, clock);
     ops->gelu_backward(net->be, T * F, y->pre, net->dact, net->dact);
     clock = phase_add(&net->timer, PHASE_BACK_GELU, clock);
-    ops->linear_backward_weight(net->be, T, H, F, y->z1, net->dact, layer_gradient(net, g, i, LAYER_UP_WEIGHT), layer_gradient(net, g, i, LAYER_UP_BIAS));
+    ops->linear_backward_weight(net->be, T, H, F, y->z1, net->dact, layer_gradient(net, g, i, LAYER_UP_WEIGHT),
+                                layer_gradient(net, g, i, LAYER_UP_BIAS));
     ops->linear_backward_input(net->be, T, H, F, net->dact, bert_layer_value(net, i, LAYER_UP_WEIGHT), net->dx, 1);
     phase_add(&net->timer, PHASE_BACK_UP, clock);
 }
@@ -76,8 +77,8 @@ static void backward_attention(bert *net, const batch *b, gradient *g, int64_t i
                                 layer_gradient(net, g, i, LAYER_PROJECT_BIAS));
     ops->linear_backward_input(net->be, T, H, H, net->branch, bert_layer_value(net, i, LAYER_PROJECT_WEIGHT), net->dattended, 0);
     clock = phase_add(&net->timer, PHASE_BACK_PROJECT, clock);
-    ops->attention_backward(net->be, b, H, N, y->q, y->k, y->v, &drop_probability, y->attended, y->row_max, y->row_sum, net->dattended, net->dq, net->dk,
-                            net->dv);
+    ops->attention_backward(net->be, b, H, N, y->q, y->k, y->v, &drop_probability, y->attended, y->row_max, y->row_sum, net->dattended, net->dq,
+                            net->dk, net->dv);
     clock = phase_add(&net->timer, PHASE_BACK_ATTENTION, clock);
     backward_projection(net, T, g, i, LAYER_QUERY_WEIGHT, net->dq);
     backward_projection(net, T, g, i, LAYER_KEY_WEIGHT, net->dk);

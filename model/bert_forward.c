@@ -51,9 +51,11 @@ static void forward_feed_forward(bert *net, const batch *b, int64_t i)
     const bert_layer *y = &net->layers[i];
     const dropout drop_out = bert_site(net, net->drop.hidden, i, SITE_FEED_FORWARD_OUT);
     double clock = phase_clock();
-    ops->linear_gelu_forward(net->be, T, H, F, y->z1, bert_layer_value(net, i, LAYER_UP_WEIGHT), bert_layer_value(net, i, LAYER_UP_BIAS), y->pre, y->act);
+    ops->linear_gelu_forward(net->be, T, H, F, y->z1, bert_layer_value(net, i, LAYER_UP_WEIGHT), bert_layer_value(net, i, LAYER_UP_BIAS), y->pre,
+                             y->act);
     clock = phase_add(&net->timer, PHASE_UP, clock);
-    ops->linear_forward(net->be, T, F, H, y->act, bert_layer_value(net, i, LAYER_DOWN_WEIGHT), bert_layer_value(net, i, LAYER_DOWN_BIAS), net->branch);
+    ops->linear_forward(net->be, T, F, H, y->act, bert_layer_value(net, i, LAYER_DOWN_WEIGHT), bert_layer_value(net, i, LAYER_DOWN_BIAS),
+                        net->branch);
     clock = phase_add(&net->timer, PHASE_DOWN, clock);
     ops->residual_norm_forward(net->be, b, H, y->z1, net->branch, &drop_out, bert_layer_value(net, i, LAYER_NORM2_WEIGHT),
                                bert_layer_value(net, i, LAYER_NORM2_BIAS), (float)m->layer_norm_epsilon, y->sum2, y->mean2, y->rstd2, y->z2);

@@ -39,14 +39,14 @@ struct bert {
     int32_t *argmax;                  /* B x H  token of each maximum */
 
     /* Training only: */
-    float *dlogits;         /* B x C */
-    float *dpooled;         /* B x 2H */
-    float *dx;              /* T x H  gradient of the residual stream */
-    float *dattended;       /* T x H */
-    float *dq, *dk, *dv;    /* T x H */
-    float *dact;            /* T x F */
-    int32_t *slot;          /* T  rows of the lane's sparse table */
-    int32_t *slot_host;     /* T  host memory */
+    float *dlogits;      /* B x C */
+    float *dpooled;      /* B x 2H */
+    float *dx;           /* T x H  gradient of the residual stream */
+    float *dattended;    /* T x H */
+    float *dq, *dk, *dv; /* T x H */
+    float *dact;         /* T x F */
+    int32_t *slot;       /* T  rows of the lane's sparse table */
+    int32_t *slot_host;  /* T  host memory */
 };
 
 static inline const float *bert_value(const bert *net, const tensor *t)

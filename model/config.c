@@ -35,7 +35,8 @@ static status read_number(const source *s, const char *key, double least, double
         return fail(STATUS_INPUT, "%s: \"%s\" is not a number", s->name, key);
     double x = v ? json_number_value(v) : missing;
     if (!((open ? x > least : x >= least) && x < below))
-        return fail(STATUS_INPUT, "%s: \"%s\" is %g; it must be %s %g and less than %g", s->name, key, x, open ? "more than" : "at least", least, below);
+        return fail(STATUS_INPUT, "%s: \"%s\" is %g; it must be %s %g and less than %g", s->name, key, x, open ? "more than" : "at least", least,
+                    below);
     *out = x;
     return STATUS_OK;
 }
@@ -116,6 +117,7 @@ status model_config_read(const char *path, model_config *out)
 
 status model_config_text(const model_config *c, char **out)
 {
+    /* clang-format off */
     json_t *object = json_pack("{s:[s], s:f, s:s, s:f, s:I, s:f, s:I, s:f, s:I, s:s, s:I, s:I, s:I, s:s, s:I, s:I}",
                                "architectures", "BertModel", "attention_probs_dropout_prob", c->attention_dropout, "hidden_act", "gelu",
                                "hidden_dropout_prob", c->hidden_dropout, "hidden_size", (json_int_t)c->hidden,
@@ -124,6 +126,7 @@ status model_config_text(const model_config *c, char **out)
                                "model_type", "bert", "num_attention_heads", (json_int_t)c->heads, "num_hidden_layers", (json_int_t)c->layers,
                                "pad_token_id", (json_int_t)c->pad_id, "position_embedding_type", "absolute",
                                "type_vocab_size", (json_int_t)c->type_vocab, "vocab_size", (json_int_t)c->vocab_size);
+    /* clang-format on */
     if (!object)
         return fail(STATUS_RESOURCE, "out of memory: writing a config.json");
     /* 15 digits write 0.02 and 1e-12 as they were read. */

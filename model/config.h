@@ -19,14 +19,14 @@
 enum { MODEL_MAX_ROW_TOKENS = 512, MODEL_MAX_LAYERS = 4095, MODEL_MAX_HEADS = 8191, MODEL_MAX_HEAD_SIZE = 256 };
 
 typedef struct model_config {
-    int64_t vocab_size;   /* V */
-    int64_t hidden;       /* H, a multiple of heads */
-    int64_t layers;       /* L */
-    int64_t heads;        /* N */
-    int64_t feed_forward; /* F */
-    int64_t positions;    /* rows of the position table; the longest row is min(positions, MODEL_MAX_ROW_TOKENS) */
-    int64_t type_vocab;   /* rows of the token type table; only row 0 is used */
-    int64_t pad_id;       /* its word row gets no gradient */
+    int64_t vocab_size;                       /* V */
+    int64_t hidden;                           /* H, a multiple of heads */
+    int64_t layers;                           /* L */
+    int64_t heads;                            /* N */
+    int64_t feed_forward;                     /* F */
+    int64_t positions;                        /* rows of the position table; the longest row is min(positions, MODEL_MAX_ROW_TOKENS) */
+    int64_t type_vocab;                       /* rows of the token type table; only row 0 is used */
+    int64_t pad_id;                           /* its word row gets no gradient */
     double hidden_dropout, attention_dropout; /* [0, 1) */
     double layer_norm_epsilon;                /* > 0 */
     double initializer_range;                 /* > 0 */

@@ -59,19 +59,13 @@ static void fill_range(const tensor_table *table, uint64_t seed, const tensor_ra
     const model_config *c = &table->config;
     const tensor *t = r->tensor;
     switch (t->start) {
-    case START_NORMAL:
-        fill_normal(seed, c->initializer_range, r->first, r->count, out);
-        break;
-    case START_HEAD:
-        fill_uniform(seed, 1.0 / sqrt(2.0 * (double)c->hidden), r->first, r->count, out);
-        break;
+    case START_NORMAL: fill_normal(seed, c->initializer_range, r->first, r->count, out); break;
+    case START_HEAD: fill_uniform(seed, 1.0 / sqrt(2.0 * (double)c->hidden), r->first, r->count, out); break;
     case START_ONE:
         for (int64_t i = 0; i < r->count; i++)
             out[i] = 1.0f;
         break;
-    case START_ZERO:
-        memset(out, 0, (size_t)r->count * sizeof *out);
-        break;
+    case START_ZERO: memset(out, 0, (size_t)r->count * sizeof *out); break;
     }
     if (t == tensor_embedding(table, EMBED_WORD))
         clear_part(t->first + c->pad_id * c->hidden, c->hidden, r->first, r->count, out);

@@ -14,9 +14,29 @@
 #include <time.h>
 
 typedef enum phase {
-    PHASE_DATA, PHASE_EMBED, PHASE_QKV, PHASE_ATTENTION, PHASE_PROJECT, PHASE_UP, PHASE_DOWN, PHASE_NORM, PHASE_HEAD,
-    PHASE_BACK_EMBED, PHASE_BACK_QKV, PHASE_BACK_ATTENTION, PHASE_BACK_PROJECT, PHASE_BACK_UP, PHASE_BACK_GELU, PHASE_BACK_DOWN,
-    PHASE_BACK_NORM, PHASE_BACK_HEAD, PHASE_REDUCE, PHASE_UPDATE, PHASE_EVALUATE, PHASE_SAVE, PHASES
+    PHASE_DATA,
+    PHASE_EMBED,
+    PHASE_QKV,
+    PHASE_ATTENTION,
+    PHASE_PROJECT,
+    PHASE_UP,
+    PHASE_DOWN,
+    PHASE_NORM,
+    PHASE_HEAD,
+    PHASE_BACK_EMBED,
+    PHASE_BACK_QKV,
+    PHASE_BACK_ATTENTION,
+    PHASE_BACK_PROJECT,
+    PHASE_BACK_UP,
+    PHASE_BACK_GELU,
+    PHASE_BACK_DOWN,
+    PHASE_BACK_NORM,
+    PHASE_BACK_HEAD,
+    PHASE_REDUCE,
+    PHASE_UPDATE,
+    PHASE_EVALUATE,
+    PHASE_SAVE,
+    PHASES
 } phase;
 
 typedef struct phase_timer {
@@ -40,8 +60,8 @@ static inline double phase_add(phase_timer *timer, phase which, double start)
 static inline const char *phase_name(phase which)
 {
     static const char *const names[PHASES] = {
-        "data", "embed", "qkv", "attention", "project", "up", "down", "norm", "head", "back_embed", "back_qkv", "back_attention",
-        "back_project", "back_up", "back_gelu", "back_down", "back_norm", "back_head", "reduce", "update", "evaluate", "save"};
+        "data",           "embed",        "qkv",     "attention", "project",   "up",        "down",      "norm",   "head",   "back_embed", "back_qkv",
+        "back_attention", "back_project", "back_up", "back_gelu", "back_down", "back_norm", "back_head", "reduce", "update", "evaluate",   "save"};
     return names[which];
 }
 

@@ -13,10 +13,11 @@ static const struct {
     const char *name;
     int64_t bytes;
     weights_type type;
-} types[] = {{"F32", 4, WEIGHTS_F32}, {"F16", 2, WEIGHTS_F16}, {"BF16", 2, WEIGHTS_BF16}, {"F64", 8, WEIGHTS_F64}, {"I64", 8, WEIGHTS_OTHER},
-             {"I32", 4, WEIGHTS_OTHER}, {"I16", 2, WEIGHTS_OTHER}, {"I8", 1, WEIGHTS_OTHER}, {"U64", 8, WEIGHTS_OTHER}, {"U32", 4, WEIGHTS_OTHER},
-             {"U16", 2, WEIGHTS_OTHER}, {"U8", 1, WEIGHTS_OTHER}, {"BOOL", 1, WEIGHTS_OTHER}, {"F8_E4M3", 1, WEIGHTS_OTHER},
-             {"F8_E5M2", 1, WEIGHTS_OTHER}, {"F8_E8M0", 1, WEIGHTS_OTHER}, {"C64", 8, WEIGHTS_OTHER}};
+} types[] = {{"F32", 4, WEIGHTS_F32},    {"F16", 2, WEIGHTS_F16},       {"BF16", 2, WEIGHTS_BF16},     {"F64", 8, WEIGHTS_F64},
+             {"I64", 8, WEIGHTS_OTHER},  {"I32", 4, WEIGHTS_OTHER},     {"I16", 2, WEIGHTS_OTHER},     {"I8", 1, WEIGHTS_OTHER},
+             {"U64", 8, WEIGHTS_OTHER},  {"U32", 4, WEIGHTS_OTHER},     {"U16", 2, WEIGHTS_OTHER},     {"U8", 1, WEIGHTS_OTHER},
+             {"BOOL", 1, WEIGHTS_OTHER}, {"F8_E4M3", 1, WEIGHTS_OTHER}, {"F8_E5M2", 1, WEIGHTS_OTHER}, {"F8_E8M0", 1, WEIGHTS_OTHER},
+             {"C64", 8, WEIGHTS_OTHER}};
 
 /* The bytes of one tensor, counted from the end of the header. */
 typedef struct span {
@@ -76,8 +77,8 @@ static status read_tensor(weights_file *file, size_t *capacity, const char *name
         return fail(STATUS_INPUT, "%s: tensor %s: %" PRId64 " bytes by its offsets, %" PRId64 " by its shape and type", file->path, name,
                     out->end - out->begin, e->count * bytes_each);
     if (out->end > data_bytes)
-        return fail(STATUS_INPUT, "%s: tensor %s ends at byte %" PRId64 " of the data, which has %" PRId64 "; the file is cut short", file->path, name,
-                    out->end, data_bytes);
+        return fail(STATUS_INPUT, "%s: tensor %s ends at byte %" PRId64 " of the data, which has %" PRId64 "; the file is cut short", file->path,
+                    name, out->end, data_bytes);
     return STATUS_OK;
 }
 
@@ -153,7 +154,8 @@ status safetensors_read(weights_file *file)
     for (int i = 7; i >= 0; i--)
         length = length << 8 | p[i];
     if (length > MAX_HEADER)
-        return fail(STATUS_INPUT, "%s: a header of %" PRIu64 " bytes (at most %d): not a safetensors file, or damaged", file->path, length, MAX_HEADER);
+        return fail(STATUS_INPUT, "%s: a header of %" PRIu64 " bytes (at most %d): not a safetensors file, or damaged", file->path, length,
+                    MAX_HEADER);
     if (length > file->bytes - 8)
         return fail(STATUS_INPUT, "%s: a header of %" PRIu64 " bytes, but the file has only %zu; it is cut short", file->path, length, file->bytes);
     json_error_t error;

@@ -258,7 +258,8 @@ static status place_storages(const weights_file *file, const pickle_machine *m, 
     }
     for (size_t i = 0; i < storages->count; i++)
         if (!storages->list[i].data)
-            return fail(STATUS_INPUT, "%s: storage \"%.*s\" is not in the file", file->path, (int)storages->list[i].key_length, storages->list[i].key);
+            return fail(STATUS_INPUT, "%s: storage \"%.*s\" is not in the file", file->path, (int)storages->list[i].key_length,
+                        storages->list[i].key);
     return STATUS_OK;
 }
 

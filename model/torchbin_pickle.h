@@ -17,9 +17,18 @@
 #include "model/weights_file.h"
 
 typedef enum pickle_kind {
-    PICKLE_NONE, PICKLE_BOOL, PICKLE_INT, PICKLE_FLOAT, PICKLE_STRING,
-    PICKLE_TUPLE, PICKLE_LIST, PICKLE_DICT, /* a dict's node holds key, value, key, value, ... */
-    PICKLE_GLOBAL, PICKLE_STORAGE, PICKLE_TENSOR, PICKLE_MARK
+    PICKLE_NONE,
+    PICKLE_BOOL,
+    PICKLE_INT,
+    PICKLE_FLOAT,
+    PICKLE_STRING,
+    PICKLE_TUPLE,
+    PICKLE_LIST,
+    PICKLE_DICT, /* a dict's node holds key, value, key, value, ... */
+    PICKLE_GLOBAL,
+    PICKLE_STORAGE,
+    PICKLE_TENSOR,
+    PICKLE_MARK
 } pickle_kind;
 
 typedef struct pickle_value {
@@ -51,7 +60,7 @@ typedef struct pickle_machine {
     const char *path;          /* for messages */
     const unsigned char *data; /* the whole of the bytes that messages count in */
     size_t size;
-    size_t at; /* the next byte */
+    size_t at;        /* the next byte */
     pickle_value top; /* what the pickle made */
     pickle_value *stack;
     size_t depth, stack_capacity;

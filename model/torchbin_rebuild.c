@@ -55,8 +55,9 @@ status rebuild_find_global(pickle_machine *m, const char *module, size_t module_
     char module_text[80], name_text[80];
     printable(module_text, sizeof module_text, module, module_length);
     printable(name_text, sizeof name_text, name, name_length);
-    return fail(STATUS_INPUT, "%s: byte %zu: the pickle wants %s.%s, which no file of plain tensors needs; refused (convert the weights to safetensors)",
-                m->path, m->at, module_text, name_text);
+    return fail(STATUS_INPUT,
+                "%s: byte %zu: the pickle wants %s.%s, which no file of plain tensors needs; refused (convert the weights to safetensors)", m->path,
+                m->at, module_text, name_text);
 }
 
 static status bad_arguments(const pickle_machine *m, const char *what)
@@ -92,8 +93,11 @@ status rebuild_storage(pickle_machine *m, pickle_value id, pickle_value *out)
     if (!v || v[0].kind != PICKLE_STRING || !same_text(v[0].text, v[0].length, "storage") || v[1].kind != PICKLE_GLOBAL ||
         globals[v[1].node].kind != GLOBAL_STORAGE || v[2].kind != PICKLE_STRING || v[4].kind != PICKLE_INT || v[4].number < 0)
         return bad_arguments(m, "a storage");
-    pickle_tensor t = {.key = v[2], .type = globals[v[1].node].type, .type_name = globals[v[1].node].name,
-                       .element_bytes = globals[v[1].node].element_bytes, .elements = v[4].number};
+    pickle_tensor t = {.key = v[2],
+                       .type = globals[v[1].node].type,
+                       .type_name = globals[v[1].node].name,
+                       .element_bytes = globals[v[1].node].element_bytes,
+                       .elements = v[4].number};
     if (t.elements > INT64_MAX / 16)
         return bad_arguments(m, "a storage's size");
     if (count > 5 && v[5].kind != PICKLE_NONE) { /* a view on a part of the storage: (key, offset, elements) */

@@ -98,7 +98,8 @@ static status read_entry(const archive *a, uint64_t *at, uint64_t end, zip_entry
         return broken(a, *at, "a directory entry that is cut short");
     TRY(read_extra(a, *at, p + CENTRAL_BYTES + name, extra, &bytes, &stored, &local));
     if (method != 0 || flags & 1 || bytes != stored)
-        return fail(STATUS_INPUT, "%s: byte %llu: an entry is compressed or encrypted, which torch.save never does", a->path, (unsigned long long)*at);
+        return fail(STATUS_INPUT, "%s: byte %llu: an entry is compressed or encrypted, which torch.save never does", a->path,
+                    (unsigned long long)*at);
     if (local > a->size || a->size - local < LOCAL_BYTES || !is_signature(a->bytes + local, 3, 4))
         return broken(a, local, "no entry where the directory says");
     uint64_t data = local + LOCAL_BYTES + number(a->bytes + local + 26, 2) + number(a->bytes + local + 28, 2);

@@ -23,8 +23,8 @@ static status try_file(const char *folder, const char *name, char **out)
     snprintf(index_name, sizeof index_name, "%s.index.json", name);
     TRY(file_join(folder, index_name, &path));
     bool pieces = file_exists(path);
-    status st = pieces ? fail(STATUS_INPUT, "%s: weights in several files are not supported; save the model as one file (max_shard_size above its size)",
-                              path)
+    status st = pieces ? fail(STATUS_INPUT,
+                              "%s: weights in several files are not supported; save the model as one file (max_shard_size above its size)", path)
                        : STATUS_OK;
     free(path);
     return st;
@@ -112,7 +112,8 @@ static void note(weights_report *report, const char *text)
 static status check_stranger(const matching *m, const char *name)
 {
     if (starts_with(name, "bert.encoder.") || starts_with(name, "bert.embeddings."))
-        return fail(STATUS_INPUT, "%s: tensor %s has no place in a model of %lld layers as the config says; take the config.json that belongs to these weights",
+        return fail(STATUS_INPUT,
+                    "%s: tensor %s has no place in a model of %lld layers as the config says; take the config.json that belongs to these weights",
                     m->file->path, name, (long long)m->table->config.layers);
     return STATUS_OK;
 }
@@ -207,11 +208,12 @@ static status check_shapes(const matching *m)
         if (!same_shape(t, e)) {
             weights_shape_text(e->dims, e->shape, have, sizeof have);
             weights_shape_text(t->dims, t->shape, want, sizeof want);
-            return fail(STATUS_INPUT, "%s: tensor %s has shape %s, the config says %s; take the config.json that belongs to these weights", m->file->path,
-                        e->name, have, want);
+            return fail(STATUS_INPUT, "%s: tensor %s has shape %s, the config says %s; take the config.json that belongs to these weights",
+                        m->file->path, e->name, have, want);
         }
         if (e->type == WEIGHTS_OTHER)
-            return fail(STATUS_INPUT, "%s: tensor %s has type %s; float32, float16, bfloat16 and float64 can be read", m->file->path, e->name, e->type_name);
+            return fail(STATUS_INPUT, "%s: tensor %s has type %s; float32, float16, bfloat16 and float64 can be read", m->file->path, e->name,
+                        e->type_name);
     }
     return STATUS_OK;
 }

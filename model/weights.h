@@ -29,9 +29,9 @@ status weights_open(const char *folder, weights_file **out);
 bool weights_have_pooler(const weights_file *file);
 
 typedef struct weights_report {
-    int loaded;          /* tensors */
-    bool head_loaded;    /* out.weight and out.bias came from the file; else they were initialised */
-    char notes[1024];    /* lines for the log, each with its newline: what was left out, and what became of the head */
+    int loaded;       /* tensors */
+    bool head_loaded; /* out.weight and out.bias came from the file; else they were initialised */
+    char notes[1024]; /* lines for the log, each with its newline: what was left out, and what became of the head */
 } weights_report;
 
 /* Everything is checked before the first float is written. STATUS_INPUT: tensors that are missing (all listed), a shape that is not the

@@ -23,8 +23,8 @@ static status read_tensors(weights_file *file)
 {
     static const char pointer[] = "version https://git-lfs";
     if (starts_with(file, pointer, sizeof pointer - 1))
-        return fail(STATUS_INPUT, "%s: a Git LFS pointer of %zu bytes, not the weights; fetch them with \"git lfs pull\" or download the file itself", file->path,
-                    file->bytes);
+        return fail(STATUS_INPUT, "%s: a Git LFS pointer of %zu bytes, not the weights; fetch them with \"git lfs pull\" or download the file itself",
+                    file->path, file->bytes);
     if (ends_with(file->path, ".safetensors"))
         return safetensors_read(file);
     return torchbin_read(file);
@@ -166,9 +166,7 @@ static void convert_run(weights_type type, const unsigned char *from, int64_t n,
         uint32_t four;
         double eight;
         switch (type) {
-        case WEIGHTS_F32:
-            memcpy(&out[i], from, sizeof out[i]);
-            break;
+        case WEIGHTS_F32: memcpy(&out[i], from, sizeof out[i]); break;
         case WEIGHTS_F16:
             memcpy(&two, from, sizeof two);
             out[i] = half_to_float(two);
@@ -178,9 +176,7 @@ static void convert_run(weights_type type, const unsigned char *from, int64_t n,
             four = (uint32_t)two << 16;
             memcpy(&out[i], &four, sizeof four);
             break;
-        default:
-            memcpy(&eight, from, sizeof eight);
-            out[i] = (float)eight;
+        default: memcpy(&eight, from, sizeof eight); out[i] = (float)eight;
         }
     }
 }

@@ -1,5 +1,6 @@
 foreach(name model_oracle model_exact)
   fretsaw_test(${name} SOURCES unit/${name}_test.c unit/model_case.c LINK fretsaw_support fretsaw_model TIMEOUT 600)
 endforeach()
+fretsaw_test(model_table SOURCES unit/model_table_test.c LINK fretsaw_support fretsaw_model)
 fretsaw_test(weights SOURCES unit/weights_test.c LINK fretsaw_support fretsaw_model)
 fretsaw_test(weights_peers SOURCES unit/weights_peers_test.c LINK fretsaw_support fretsaw_model LABELS unit peers TIMEOUT 300)

@@ -80,9 +80,15 @@ model_case *model_case_random(int64_t longest)
     model_case *c = take(1, sizeof *c);
     int64_t head = 1 + (int64_t)support_below(20), heads = 1 + (int64_t)support_below(4);
     c->name = "random";
-    c->config = (model_config){.vocab_size = 20 + (int64_t)support_below(60), .hidden = head * heads, .layers = 1 + (int64_t)support_below(3),
-                               .heads = heads, .feed_forward = 1 + (int64_t)support_below(50), .positions = longest + (int64_t)support_below(9),
-                               .type_vocab = 1 + (int64_t)support_below(2), .layer_norm_epsilon = 1e-12, .initializer_range = 0.02};
+    c->config = (model_config){.vocab_size = 20 + (int64_t)support_below(60),
+                               .hidden = head * heads,
+                               .layers = 1 + (int64_t)support_below(3),
+                               .heads = heads,
+                               .feed_forward = 1 + (int64_t)support_below(50),
+                               .positions = longest + (int64_t)support_below(9),
+                               .type_vocab = 1 + (int64_t)support_below(2),
+                               .layer_norm_epsilon = 1e-12,
+                               .initializer_range = 0.02};
     c->outputs = 1 + (int64_t)support_below(3);
     c->rows = 2 + (int64_t)support_below(6);
     c->max_length = longest;

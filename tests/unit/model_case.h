@@ -46,9 +46,9 @@ typedef struct model_rig {
     bert *net;
     gradient *gradient;
     batch_builder *builder;
-    float *logits;  /* rows x outputs, host */
-    float *hidden;  /* tokens x H of the whole run, host: rows in order */
-    float *pooled;  /* rows x 2H */
+    float *logits; /* rows x outputs, host */
+    float *hidden; /* tokens x H of the whole run, host: rows in order */
+    float *pooled; /* rows x 2H */
     double *row_loss;
     double loss; /* mean over rows and outputs */
     int32_t *all_ids;

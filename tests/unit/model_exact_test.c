@@ -49,7 +49,8 @@ static void demand_equal(const outcome *a, const outcome *b, const char *what)
 {
     ck_assert_uint_eq(a->count, b->count);
     for (size_t i = 0; i < a->count; i++)
-        ck_assert_msg(memcmp(&a->floats[i], &b->floats[i], sizeof(float)) == 0, "%s: element %zu: %a and %a", what, i, (double)a->floats[i], (double)b->floats[i]);
+        ck_assert_msg(memcmp(&a->floats[i], &b->floats[i], sizeof(float)) == 0, "%s: element %zu: %a and %a", what, i, (double)a->floats[i],
+                      (double)b->floats[i]);
     ck_assert_msg(a->loss == b->loss, "%s: loss %a and %a", what, a->loss, b->loss);
 }
 
@@ -126,7 +127,8 @@ START_TEST(rows_do_not_see_each_other)
         }
         model_rig_score(r, false, order, c->rows);
         for (int64_t k = 0; k < c->rows; k++)
-            ck_assert_msg(memcmp(want + order[k] * c->outputs, r->logits + k * c->outputs, row_bytes) == 0, "row %lld changes in company", (long long)order[k]);
+            ck_assert_msg(memcmp(want + order[k] * c->outputs, r->logits + k * c->outputs, row_bytes) == 0, "row %lld changes in company",
+                          (long long)order[k]);
         model_rig_close(r);
         free(want);
         model_case_free(c);
@@ -317,8 +319,8 @@ static void trace_attention_back(backend *be, const batch *b, int64_t H, int64_t
     trace.real->attention_backward(be, b, H, N, q, k, v, d, out, row_max, row_sum, dout, dq, dk, dv);
 }
 
-static void trace_head(backend *be, const batch *b, int64_t H, int64_t C, const float *pooled, const dropout *d, const float *weight, const float *bias,
-                       float *dropped, float *logits)
+static void trace_head(backend *be, const batch *b, int64_t H, int64_t C, const float *pooled, const dropout *d, const float *weight,
+                       const float *bias, float *dropped, float *logits)
 {
     note_dropout(d);
     trace.real->head_forward(be, b, H, C, pooled, d, weight, bias, dropped, logits);

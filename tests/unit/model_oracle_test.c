@@ -145,8 +145,12 @@ static adamw_step step_scalars(const optimizer *o, int64_t t)
 {
     double lr = o->lr0 * fmax(0, (double)(o->steps - t) / (double)o->steps);
     double correction = sqrt(1 - pow(o->beta2, (double)(t + 1))) / (1 - pow(o->beta1, (double)(t + 1)));
-    return (adamw_step){.beta1 = (float)o->beta1, .one_minus_beta1 = (float)(1 - o->beta1), .beta2 = (float)o->beta2,
-                        .one_minus_beta2 = (float)(1 - o->beta2), .epsilon = (float)o->epsilon, .step_size = (float)(lr * correction),
+    return (adamw_step){.beta1 = (float)o->beta1,
+                        .one_minus_beta1 = (float)(1 - o->beta1),
+                        .beta2 = (float)o->beta2,
+                        .one_minus_beta2 = (float)(1 - o->beta2),
+                        .epsilon = (float)o->epsilon,
+                        .step_size = (float)(lr * correction),
                         .decay = (float)(lr * o->decay)};
 }
 
@@ -174,8 +178,15 @@ static void check_trajectory(const char *name, int p)
     }
     const json_t *settings = json_object_get(c->batch, "trajectory");
     model_rig *r = model_rig_open(c, CPU_ISA_AUTO, 2, BERT_TRAINING);
-    optimizer o = {number(settings, "lr"), number(settings, "beta1"), number(settings, "beta2"), number(settings, "epsilon"),
-                   number(settings, "decay"), (int64_t)number(settings, "steps"), NULL, NULL, NULL};
+    optimizer o = {number(settings, "lr"),
+                   number(settings, "beta1"),
+                   number(settings, "beta2"),
+                   number(settings, "epsilon"),
+                   number(settings, "decay"),
+                   (int64_t)number(settings, "steps"),
+                   NULL,
+                   NULL,
+                   NULL};
     o.m = device(r->be, c->table->parameters);
     o.v = device(r->be, c->table->parameters);
     o.word = device(r->be, c->table->word);

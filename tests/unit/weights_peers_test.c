@@ -62,8 +62,18 @@ static void check_back(const char *folder, const char *name, const tensor_table 
 
 static void check_model(const char *python, bool pooler)
 {
-    model_config c = {.vocab_size = 131, .hidden = 48, .layers = 2, .heads = 3, .feed_forward = 80, .positions = 40, .type_vocab = 2, .pad_id = 0,
-                      .hidden_dropout = 0.1, .attention_dropout = 0.2, .layer_norm_epsilon = 1e-12, .initializer_range = 0.02};
+    model_config c = {.vocab_size = 131,
+                      .hidden = 48,
+                      .layers = 2,
+                      .heads = 3,
+                      .feed_forward = 80,
+                      .positions = 40,
+                      .type_vocab = 2,
+                      .pad_id = 0,
+                      .hidden_dropout = 0.1,
+                      .attention_dropout = 0.2,
+                      .layer_norm_epsilon = 1e-12,
+                      .initializer_range = 0.02};
     tensor_table *t;
     char path[600], command[2000];
     const char *folder = support_scratch();
@@ -74,8 +84,8 @@ static void check_model(const char *python, bool pooler)
     snprintf(path, sizeof path, "%s/model.safetensors", folder);
     ck_ok(weights_save(path, t, arena));
     write_list(folder, t, arena);
-    snprintf(command, sizeof command, "'%s' '%s' '%s' >'%s/log' 2>&1 || { cat '%s/log' >&2; false; }", python, support_source("tests/oracle/weights_peers.py"),
-             folder, folder, folder);
+    snprintf(command, sizeof command, "'%s' '%s' '%s' >'%s/log' 2>&1 || { cat '%s/log' >&2; false; }", python,
+             support_source("tests/oracle/weights_peers.py"), folder, folder, folder);
     ck_assert_msg(system(command) == 0, "weights_peers.py failed");
     check_back(folder, "zip.bin", t, arena, 0, true);
     check_back(folder, "legacy.bin", t, arena, 0, true);
