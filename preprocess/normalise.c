@@ -68,8 +68,7 @@ uint32_t unicode_compose(uint32_t first, uint32_t second)
 {
     if (first - HANGUL_L < HANGUL_L_COUNT && second - HANGUL_V < HANGUL_V_COUNT)
         return HANGUL_S + ((first - HANGUL_L) * HANGUL_V_COUNT + (second - HANGUL_V)) * HANGUL_T_COUNT;
-    if (first - HANGUL_S < HANGUL_S_COUNT && (first - HANGUL_S) % HANGUL_T_COUNT == 0 && second > HANGUL_T &&
-        second < HANGUL_T + HANGUL_T_COUNT)
+    if (first - HANGUL_S < HANGUL_S_COUNT && (first - HANGUL_S) % HANGUL_T_COUNT == 0 && second > HANGUL_T && second < HANGUL_T + HANGUL_T_COUNT)
         return first + (second - HANGUL_T);
     size_t low = 0, high = unicode_compositions_count;
     while (low < high) {
@@ -138,7 +137,7 @@ static void order_marks(uint32_t *point, size_t n, uint32_t *spare)
     size_t start[257] = {0};
     for (size_t i = 0; i < n; i++)
         start[unicode_get(point[i])->combining + 1]++;
-    for (size_t class = 1; class < 257; class++)
+    for (size_t class = 1; class < 257; class ++)
         start[class] += start[class - 1];
     for (size_t i = 0; i < n; i++)
         spare[start[unicode_get(point[i])->combining]++] = point[i];

@@ -93,8 +93,9 @@ static status resolve(const char *vocab, tokenizer *t)
     tokenizer_settings *s = &t->settings;
     /* BertTokenizer's default would quietly make [UNK] and wrong pieces of every capital in a cased vocabulary. */
     if (s->lower_case == TOKENIZER_AUTO && t->vocabulary.capitals > 0)
-        return fail(STATUS_INPUT, "%s: %lld pieces have capitals and no tokenizer_config.json says do_lower_case; say --lower no (cased) or --lower yes",
-                    vocab, (long long)t->vocabulary.capitals);
+        return fail(STATUS_INPUT,
+                    "%s: %lld pieces have capitals and no tokenizer_config.json says do_lower_case; say --lower no (cased) or --lower yes", vocab,
+                    (long long)t->vocabulary.capitals);
     if (s->lower_case == TOKENIZER_AUTO)
         s->lower_case = TOKENIZER_YES;
     if (s->strip_accents == TOKENIZER_AUTO)
@@ -137,11 +138,8 @@ void tokenizer_free(tokenizer *t)
 tokenizer_specials tokenizer_special_ids(const tokenizer *t)
 {
     const uint32_t *id = t->vocabulary.special;
-    return (tokenizer_specials){.pad = id[VOCABULARY_PAD],
-                                .unk = id[VOCABULARY_UNK],
-                                .cls = id[VOCABULARY_CLS],
-                                .sep = id[VOCABULARY_SEP],
-                                .mask = id[VOCABULARY_MASK]};
+    return (tokenizer_specials){
+        .pad = id[VOCABULARY_PAD], .unk = id[VOCABULARY_UNK], .cls = id[VOCABULARY_CLS], .sep = id[VOCABULARY_SEP], .mask = id[VOCABULARY_MASK]};
 }
 
 int64_t tokenizer_vocabulary_size(const tokenizer *t)

@@ -40,9 +40,9 @@ typedef struct tokenizer_settings {
 typedef struct tokenizer_tokens {
     const uint32_t *ids; /* `count` ids, owned by the scratch until its next use */
     int64_t count;
-    int64_t unknown;     /* how many of them are [UNK] */
-    int64_t replaced;    /* U+FFFD that stand for invalid UTF-8 in the text */
-    uint64_t text_hash;  /* XXH3-64 of the repaired text after split-and-join: the row file's `text_hash` */
+    int64_t unknown;    /* how many of them are [UNK] */
+    int64_t replaced;   /* U+FFFD that stand for invalid UTF-8 in the text */
+    uint64_t text_hash; /* XXH3-64 of the repaired text after split-and-join: the row file's `text_hash` */
 } tokenizer_tokens;
 
 /* `vocab` is a folder with vocab.txt or a vocabulary file (then no tokenizer_config.json is read). settings NULL: defaults.
@@ -72,8 +72,7 @@ const char *tokenizer_piece(const tokenizer *t, uint32_t id, size_t *bytes);
 
 /* Text of ids as the reference's decode(ids, skip_special_tokens, clean_up_tokenization_spaces=clean_up) gives it (its default for
  * clean_up is true). *text is NUL-terminated, *bytes long without the NUL, the caller frees it. Errors: STATUS_RESOURCE. */
-status tokenizer_decode(const tokenizer *t, const uint32_t *ids, int64_t count, bool skip_special, bool clean_up, char **text,
-                        size_t *bytes);
+status tokenizer_decode(const tokenizer *t, const uint32_t *ids, int64_t count, bool skip_special, bool clean_up, char **text, size_t *bytes);
 
 /* What besides the tokenizer decides a row's ids; written into the identity. */
 typedef struct tokenizer_row_rules {

@@ -236,14 +236,9 @@ static status encode_stretch(const tokenizer *t, tokenizer_scratch *s, const cha
         uint32_t c = utf8_get(p + i, &bytes);
         uint64_t action = tokenizer_action(t, c);
         switch (action & TOKENIZER_KIND) {
-        case KIND_COPY:
-            add(s, p + i, bytes);
-            break;
-        case KIND_REPLACE:
-            add_replacement(s, action);
-            break;
-        case KIND_NOTHING:
-            break;
+        case KIND_COPY: add(s, p + i, bytes); break;
+        case KIND_REPLACE: add_replacement(s, action); break;
+        case KIND_NOTHING: break;
         case KIND_SIGN:
             TRY(end_word(t, s));
             add(s, p + i, bytes);
@@ -254,9 +249,7 @@ static status encode_stretch(const tokenizer *t, tokenizer_scratch *s, const cha
             add_replacement(s, action);
             TRY(end_word(t, s));
             break;
-        case KIND_HANGUL:
-            add_hangul(s, c);
-            break;
+        case KIND_HANGUL: add_hangul(s, c); break;
         default:
             s->count = count;
             s->unknown = unknown;

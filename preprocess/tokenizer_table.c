@@ -91,7 +91,10 @@ status tokenizer_fill_tables(tokenizer *t)
     TRY(fill_actions(t));
     for (int c = 0; c < 256; c++) {
         uint8_t flags = c < 128 ? unicode_get((uint32_t)c)->flags : UNICODE_DROP;
-        t->class[c] = c == ' ' ? CLASS_SPACE : flags & UNICODE_PUNCTUATION ? CLASS_SIGN : flags & (UNICODE_DROP | UNICODE_SPACE) ? CLASS_OTHER : CLASS_WORD;
+        t->class[c] = c == ' '                                 ? CLASS_SPACE
+                      : flags & UNICODE_PUNCTUATION            ? CLASS_SIGN
+                      : flags & (UNICODE_DROP | UNICODE_SPACE) ? CLASS_OTHER
+                                                               : CLASS_WORD;
     }
     for (int c = 0; c < 128; c++) {
         char text = (char)c;

@@ -21,27 +21,26 @@ typedef enum view_truncate { VIEW_HEAD, VIEW_TAIL, VIEW_HEAD_TAIL } view_truncat
 typedef struct view_options {
     const char *vocab;
     tokenizer_settings settings;
-    const char *text[2];    /* NUL-terminated; text[1] NULL: a single text; text[0] NULL: read from `in` */
-    FILE *in;               /* where the texts come from when text[0] is NULL; NULL: stdin */
-    bool pair;              /* with `in`: its first line is the first text, the rest the second */
-    int64_t max_length;     /* 0: uncut; else at least 3, specials included */
-    bool pad;               /* up to max_length, which must be given then */
+    const char *text[2]; /* NUL-terminated; text[1] NULL: a single text; text[0] NULL: read from `in` */
+    FILE *in;            /* where the texts come from when text[0] is NULL; NULL: stdin */
+    bool pair;           /* with `in`: its first line is the first text, the rest the second */
+    int64_t max_length;  /* 0: uncut; else at least 3, specials included */
+    bool pad;            /* up to max_length, which must be given then */
     view_truncate truncate;
 } view_options;
 
 /* One text ([CLS] a [SEP]) or a pair ([CLS] a [SEP] b [SEP], token types 0 and 1) as the network reads it. */
 typedef struct view_encoding {
-    int64_t length;       /* entries of each array, padding included */
+    int64_t length; /* entries of each array, padding included */
     uint32_t *ids, *mask, *types;
-    int64_t cut;          /* tokens left out to keep to max_length */
+    int64_t cut; /* tokens left out to keep to max_length */
     int64_t unknown, replaced;
 } view_encoding;
 
 /* Local. Encodes a pair (b NULL: one text) as the reference's __call__(a, b, truncation=True, max_length=...) does; a pair is cut
  * longest_first. Errors: STATUS_USAGE for a max_length of 1 or 2, or pad without max_length; STATUS_RESOURCE. The caller frees with
  * view_encoding_free, also after an error. */
-status view_encode(const tokenizer *t, const char *a, size_t a_bytes, const char *b, size_t b_bytes, const view_options *o,
-                   view_encoding *out);
+status view_encode(const tokenizer *t, const char *a, size_t a_bytes, const char *b, size_t b_bytes, const view_options *o, view_encoding *out);
 void view_encoding_free(view_encoding *e);
 
 /* Local. Runs the whole sub-program and writes to `out`. Errors: those of tokenizer_create and view_encode; STATUS_IO when `out` or

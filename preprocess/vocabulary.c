@@ -92,8 +92,8 @@ static status find_specials(const char *path, vocabulary *v)
     for (int i = 0; i < VOCABULARY_SPECIALS; i++) {
         const char *text = vocabulary_special_text[i];
         if (!vocabulary_find(v, text, strlen(text), &v->special[i]))
-            return fail(STATUS_INPUT, "%s: no line %s%s; give the vocab.txt of a BERT model, which has [PAD] [UNK] [CLS] [SEP] [MASK]", path,
-                        text, strncmp(v->text, "\xEF\xBB\xBF", 3) == 0 ? " (the file begins with a byte-order mark: take it out)" : "");
+            return fail(STATUS_INPUT, "%s: no line %s%s; give the vocab.txt of a BERT model, which has [PAD] [UNK] [CLS] [SEP] [MASK]", path, text,
+                        strncmp(v->text, "\xEF\xBB\xBF", 3) == 0 ? " (the file begins with a byte-order mark: take it out)" : "");
     }
     return STATUS_OK;
 }

@@ -25,8 +25,8 @@ enum { VOCABULARY_PAD, VOCABULARY_UNK, VOCABULARY_CLS, VOCABULARY_SEP, VOCABULAR
 extern const char *const vocabulary_special_text[VOCABULARY_SPECIALS];
 
 typedef struct vocabulary {
-    char *text;            /* the file */
-    wordpiece_key *piece;  /* by id; `count` of them; its id differs from its index where a later equal line counts */
+    char *text;           /* the file */
+    wordpiece_key *piece; /* by id; `count` of them; its id differs from its index where a later equal line counts */
     int64_t count;
     wordpiece_trie trie;
     uint32_t special[VOCABULARY_SPECIALS];

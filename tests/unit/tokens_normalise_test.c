@@ -41,8 +41,12 @@ static void digest_block(uint32_t first, normalise_word *w, char digest[HASH_HEX
     static const struct {
         size_t n;
         uint32_t point[4];
-    } context[CONTEXTS] = {{1, {SELF}},         {2, {SELF, 0x301}},           {3, {'A', 0x323, SELF}},
-                           {2, {0x1100, SELF}}, {3, {SELF, 0x1161, 0x11A8}}, {4, {SELF, 0x338, 0x345, 0x93C}},
+    } context[CONTEXTS] = {{1, {SELF}},
+                           {2, {SELF, 0x301}},
+                           {3, {'A', 0x323, SELF}},
+                           {2, {0x1100, SELF}},
+                           {3, {SELF, 0x1161, 0x11A8}},
+                           {4, {SELF, 0x338, 0x345, 0x93C}},
                            {3, {'e', SELF, 0x301}}};
     static uint32_t records[BLOCK * CONTEXTS * 2 * LONGEST];
     uint32_t *end = records;
@@ -134,7 +138,7 @@ START_TEST(long_runs_of_marks)
     ck_ok(normalise_nfd(&w));
     ck_assert_uint_eq(w.count, MARKS + 1);
     size_t at = 0;
-    for (int class = 0; class < 256; class++)
+    for (int class = 0; class < 256; class ++)
         for (int i = 0; i <= MARKS; i++)
             if (unicode_get(before[i])->combining == class)
                 ck_assert_uint_eq(w.point[at++], before[i]);

@@ -18,8 +18,9 @@ static char vocabulary_path[512];
 
 static const uint32_t spaces[] = {' ', ' ', '\t', '\n', 0x1C, 0x85, 0xA0, 0x1680, 0x2003, 0x2028, 0x2029, 0x3000};
 static const uint32_t dropped[] = {0, 0xFFFD, 1, 0x7F, 0xAD, 0x200B, 0x200D, 0xFEFF, 0xE000, 0x378, 0xE0001, 0x10FFFF};
-static const uint32_t tricky[] = {0x130, 0x3A3, 0x1E9E, 0x212A, 0x212B, 0x37E, 0x1FEF, 0x338, 0x301, 0x323, 0x307, 0x345, 0x1B44, 0xA9C0, 0x302E,
-                                  0x94D, 0x93C, 0x9CB, 0xF900, 0x2F800, 0xFA2E, 0xAC00, 0xAC01, 0x1161, 0x11A8, 0x226E, '<', '=', '>', '[', ']', '#', 0x16FF0};
+static const uint32_t tricky[] = {0x130,  0x3A3,  0x1E9E, 0x212A, 0x212B, 0x37E, 0x1FEF, 0x338,  0x301,   0x323,  0x307,
+                                  0x345,  0x1B44, 0xA9C0, 0x302E, 0x94D,  0x93C, 0x9CB,  0xF900, 0x2F800, 0xFA2E, 0xAC00,
+                                  0xAC01, 0x1161, 0x11A8, 0x226E, '<',    '=',   '>',    '[',    ']',     '#',    0x16FF0};
 
 static uint32_t pick(const uint32_t *from, size_t n)
 {
@@ -32,24 +33,17 @@ static const uint32_t staying[] = {0x1B44, 0xA9C0, 0x302E, 0x302F, 0x16FF0, 0x1D
 static uint32_t random_point(void)
 {
     switch (support_below(12)) {
-    case 0:
-        return (uint32_t)(0x4E00 + support_below(40));
-    case 1:
-        return (uint32_t)(0xC0 + support_below(0x100));
-    case 2:
-        return (uint32_t)(0x300 + support_below(0x50));
-    case 3:
-        return PICK(tricky);
-    case 4:
-        return (uint32_t)(0x900 + support_below(0x80));
-    case 5:
-        return (uint32_t)(0x21 + support_below(0x5E));
+    case 0: return (uint32_t)(0x4E00 + support_below(40));
+    case 1: return (uint32_t)(0xC0 + support_below(0x100));
+    case 2: return (uint32_t)(0x300 + support_below(0x50));
+    case 3: return PICK(tricky);
+    case 4: return (uint32_t)(0x900 + support_below(0x80));
+    case 5: return (uint32_t)(0x21 + support_below(0x5E));
     case 6: {
         uint32_t c = (uint32_t)support_below(UNICODE_LIMIT);
         return c >= 0xD800 && c < 0xE000 ? 'q' : c;
     }
-    default:
-        return (uint32_t)((support_below(2) ? 'a' : 'A') + support_below(8));
+    default: return (uint32_t)((support_below(2) ? 'a' : 'A') + support_below(8));
     }
 }
 
@@ -235,7 +229,7 @@ START_TEST(threads_share_a_tokenizer)
         bytes[i] = to_utf8(points, random_text(points), text[i]);
     }
     for (int i = 0; i <= THREADS; i++)
-        w[i] = (work){.t = t, .text = (const char (*)[4 * MOST_POINTS])text, .bytes = bytes};
+        w[i] = (work){.t = t, .text = (const char(*)[4 * MOST_POINTS]) text, .bytes = bytes};
     encode_all(&w[THREADS]);
     for (int i = 0; i < THREADS; i++)
         ck_assert_int_eq(pthread_create(&thread[i], NULL, encode_all, &w[i]), 0);

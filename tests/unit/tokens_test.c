@@ -81,7 +81,8 @@ static size_t replace_slowly(const unsigned char *u, size_t n, char *out, int64_
 
 START_TEST(utf8_repair)
 {
-    static const unsigned char leads[] = {0x00, 0x41, 0x7F, 0x80, 0x9F, 0xA0, 0xBF, 0xC0, 0xC2, 0xDF, 0xE0, 0xE1, 0xED, 0xEF, 0xF0, 0xF1, 0xF4, 0xF5, 0xFF, 0x8F, 0x90};
+    static const unsigned char leads[] = {0x00, 0x41, 0x7F, 0x80, 0x9F, 0xA0, 0xBF, 0xC0, 0xC2, 0xDF, 0xE0,
+                                          0xE1, 0xED, 0xEF, 0xF0, 0xF1, 0xF4, 0xF5, 0xFF, 0x8F, 0x90};
     for (int round = 0; round < 20000; round++) {
         unsigned char text[40];
         char want[120], got[120];
@@ -103,9 +104,16 @@ START_TEST(utf8_known)
     static const struct {
         const char *from, *to;
         int64_t replaced;
-    } known[] = {{"a\xFF" "b", "a\xEF\xBF\xBD" "b", 1},      {"\xE2\x82", "\xEF\xBF\xBD", 1},
-                 {"\xED\xA0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD", 3}, {"\xF0\x90\x80x", "\xEF\xBF\xBDx", 1},
-                 {"\xC0\xAF", "\xEF\xBF\xBD\xEF\xBF\xBD", 2}, {"\xF4\x8F\xBF\xBF", "\xF4\x8F\xBF\xBF", 0}};
+    } known[] = {{"a\xFF"
+                  "b",
+                  "a\xEF\xBF\xBD"
+                  "b",
+                  1},
+                 {"\xE2\x82", "\xEF\xBF\xBD", 1},
+                 {"\xED\xA0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD", 3},
+                 {"\xF0\x90\x80x", "\xEF\xBF\xBDx", 1},
+                 {"\xC0\xAF", "\xEF\xBF\xBD\xEF\xBF\xBD", 2},
+                 {"\xF4\x8F\xBF\xBF", "\xF4\x8F\xBF\xBF", 0}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         char out[16];
         int64_t replaced;
@@ -130,9 +138,13 @@ static uint32_t id_of(const vocabulary *v, const char *piece)
 START_TEST(vocabulary_lines)
 {
     vocabulary v;
-    ck_ok(vocabulary_read(write_vocabulary(SPECIALS "a\xE2\x80\xA8" "b\r\ntwin\n ##c \n\ntwin\rlast"), &v));
+    ck_ok(vocabulary_read(write_vocabulary(SPECIALS "a\xE2\x80\xA8"
+                                                    "b\r\ntwin\n ##c \n\ntwin\rlast"),
+                          &v));
     ck_assert_int_eq(v.count, 11);
-    ck_assert_uint_eq(id_of(&v, "a\xE2\x80\xA8" "b"), 5);
+    ck_assert_uint_eq(id_of(&v, "a\xE2\x80\xA8"
+                                "b"),
+                      5);
     ck_assert_uint_eq(id_of(&v, " ##c "), 7);
     ck_assert_uint_eq(id_of(&v, "twin"), 9);
     ck_assert_uint_eq(id_of(&v, "last"), 10);
@@ -206,9 +218,12 @@ START_TEST(lower_case_choice)
         tokenizer_choice asked;
         const char *pieces;
         bool lower;
-    } known[] = {{"{\"do_lower_case\": false}", TOKENIZER_AUTO, "a\n", false}, {"{\"do_lower_case\": true}", TOKENIZER_AUTO, "A\n", true},
-                 {"{\"do_lower_case\": false}", TOKENIZER_YES, "a\n", true},   {"{}", TOKENIZER_AUTO, "a\n[X]\n<S>\n", true},
-                 {NULL, TOKENIZER_AUTO, "a\n", true},                           {NULL, TOKENIZER_NO, "A\n", false}};
+    } known[] = {{"{\"do_lower_case\": false}", TOKENIZER_AUTO, "a\n", false},
+                 {"{\"do_lower_case\": true}", TOKENIZER_AUTO, "A\n", true},
+                 {"{\"do_lower_case\": false}", TOKENIZER_YES, "a\n", true},
+                 {"{}", TOKENIZER_AUTO, "a\n[X]\n<S>\n", true},
+                 {NULL, TOKENIZER_AUTO, "a\n", true},
+                 {NULL, TOKENIZER_NO, "A\n", false}};
     tokenizer *t;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         ck_ok(create_with(known[i].config, known[i].asked, known[i].pieces, &t));
@@ -311,5 +326,5 @@ END_TEST
 int main(void)
 {
     return support_run("tokens", (const TTest *[]){utf8_repair, utf8_known, vocabulary_lines, vocabulary_refused, trie_holds_all, lower_case_choice,
-                                                  identity, what_encode_tells, long_texts, NULL});
+                                                   identity, what_encode_tells, long_texts, NULL});
 }
