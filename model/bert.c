@@ -124,7 +124,7 @@ status bert_create(backend *be, const tensor_table *table, const float *paramete
     net->mode = mode;
     TRY_DONE(memory_new(&net->layers, (size_t)table->config.layers * sizeof *net->layers, "the network"));
     TRY_DONE(memory_new(&net->slot_host, (size_t)limits->tokens * sizeof *net->slot_host, "the network"));
-    TRY_DONE(be->ops->allocate(be, carve_network(net, NULL), "activations; a smaller --micro-batch needs less", &net->block));
+    TRY_DONE(be->ops->allocate(be, carve_network(net, NULL), "activations; a smaller --micro-tokens needs less", &net->block));
     carve_network(net, net->block);
     *out = net;
     return STATUS_OK;
