@@ -140,7 +140,7 @@ static status print(const tokenizer *t, const view_encoding *e, FILE *out)
     char *decoded;
     size_t bytes;
     fprintf(out, "vocabulary: %" PRId64 " pieces, lower case: %s\n", tokenizer_vocabulary_size(t), tokenizer_lower_case(t) ? "yes" : "no");
-    fprintf(out, "tokens: %" PRId64 ", cut: %" PRId64 ", [UNK]: %" PRId64 ", bytes replaced by U+FFFD: %" PRId64 "\n\n", e->length, e->cut,
+    fprintf(out, "tokens: %" PRId64 ", cut: %" PRId64 ", [UNK]: %" PRId64 ", U+FFFD for invalid bytes: %" PRId64 "\n\n", e->length, e->cut,
             e->unknown, e->replaced);
     fprintf(out, "%8s %8s %5s %5s  %s\n", "position", "id", "mask", "type", "piece");
     for (int64_t i = 0; i < e->length; i++) {
