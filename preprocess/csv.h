@@ -64,7 +64,7 @@ typedef struct csv_fault {
     int64_t record;   /* 0 = header, 1 = first after it; -1: the whole file */
     uint64_t byte;    /* from the start of the file; CSV_NOWHERE: the whole file */
     int64_t found, wanted; /* fields of a ragged record, bytes of a too long one */
-    char detail[200]; /* names or text for the message; NUL-terminated valid UTF-8, may be empty */
+    char detail[240]; /* names or text for the message; NUL-terminated valid UTF-8, may be empty */
 } csv_fault;
 /* "ragged record" and so on. */
 const char *csv_fault_name(csv_fault_kind kind);

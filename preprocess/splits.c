@@ -5,7 +5,7 @@
 
 #include "common/comm.h"
 
-enum { COUNT_BUFFER = 1 << 20 };
+enum { MOST_BUFFER = 1 << 20 };
 static const int64_t most_splits = 10000000, most_inputs = 65536; /* what is kept of each is in every rank's memory; sources are 16-bit */
 
 static status open_inputs(char *const *paths, int64_t split_bytes, csv_splits *s)
@@ -54,9 +54,13 @@ static status count_mine(const csv_splits *s, csv_piece *piece)
 {
     uint8_t *buffer = NULL;
     status st = STATUS_OK;
-    TRY(memory_new(&buffer, COUNT_BUFFER, "a read buffer"));
+    size_t room = 2; /* a byte and the one behind it */
+    for (int64_t k = s->mine_first; k < s->mine_end; k++)
+        room = s->split[k].to - s->split[k].from >= room ? (size_t)(s->split[k].to - s->split[k].from) + 1 : room;
+    room = room < MOST_BUFFER ? room : MOST_BUFFER;
+    TRY(memory_new(&buffer, room, "a read buffer"));
     for (int64_t k = s->mine_first; k < s->mine_end && st == STATUS_OK; k++)
-        st = csv_file_count(&s->input[s->split[k].input].file, s->split[k].from, s->split[k].to, buffer, COUNT_BUFFER,
+        st = csv_file_count(&s->input[s->split[k].input].file, s->split[k].from, s->split[k].to, buffer, room,
                             &piece[k - s->mine_first]);
     free(buffer);
     return st;

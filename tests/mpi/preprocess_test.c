@@ -14,7 +14,7 @@
 #include "support/stage_case.h"
 #include "support/support.h"
 
-enum { INPUTS = 2, PATH = 600, SPLIT = 48 * 1024, ROWS = 6000 };
+enum { INPUTS = 2, PATH = 600, SPLIT = 24 * 1024, ROWS = 3000 };
 
 static char folder[PATH], out[PATH], wanted[PATH], csv[INPUTS][PATH];
 static char *paths[INPUTS];

@@ -69,13 +69,27 @@ static int64_t width_of(csv_reader *r, const csv_input *in)
     return event == CSV_RECORD ? csv_reader_width(r) : 0;
 }
 
+/* Kept from call to call: there are thousands, and a reader's buffers are large. 0 frees it. */
+static csv_reader *reader_of(int64_t memory)
+{
+    static csv_reader *kept;
+    static int64_t kept_memory;
+    if (memory != kept_memory) {
+        csv_reader_free(kept);
+        kept = NULL;
+        kept_memory = memory;
+        if (memory)
+            ck_ok(csv_reader_create(memory, &kept));
+    }
+    return kept;
+}
+
 void trace_read(const char *path, int64_t split_bytes, int64_t memory, csv_trace *out)
 {
     csv_splits s;
-    csv_reader *r;
+    csv_reader *r = reader_of(memory);
     int64_t counted = 0;
     ck_ok(splits_open((char *[]){(char *)path}, 1, split_bytes, &s));
-    ck_ok(csv_reader_create(memory, &r));
     int64_t width = width_of(r, &s.input[0]);
     if (s.input[0].file.utf16)
         set_fault(out, CSV_UTF16, -1, 0);
@@ -88,7 +102,6 @@ void trace_read(const char *path, int64_t split_bytes, int64_t memory, csv_trace
     }
     if (out->kind == CSV_FINE && s.input[0].records < 2)
         set_fault(out, CSV_NO_RECORDS, -1, 0);
-    csv_reader_free(r);
     splits_close(&s);
 }
 
@@ -129,6 +142,7 @@ void trace_free(csv_trace *t)
 {
     free(t->bytes);
     *t = (csv_trace){0};
+    reader_of(0);
 }
 
 void trace_write_file(const char *path, const void *p, size_t n)

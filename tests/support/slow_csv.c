@@ -83,7 +83,8 @@ static bool record(reading *r)
     bool more = true;
     r->record_at = r->at;
     while (more) {
-        s->field = realloc(s->field, (s->fields + 1) * sizeof *s->field);
+        if ((s->fields & (s->fields - 1)) == 0) /* full at each power of two */
+            s->field = realloc(s->field, (2 * s->fields + 1) * sizeof *s->field);
         slow_field *f = &s->field[s->fields++];
         *f = (slow_field){.from = s->text_used, .at = r->at};
         if (!(is(r, r->at, '"') ? quoted(r) : plain(r)))
