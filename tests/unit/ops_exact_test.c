@@ -1,6 +1,7 @@
 /* The same bits whatever the instruction set, the threads and the cutting of rows into batches. */
 #include <stdio.h>
 
+#include "common/hash.h"
 #include "model/cpu/cpu.h"
 #include "support/support.h"
 #include "unit/ops_case.h"
@@ -100,9 +101,38 @@ START_TEST(optimizer_does_not_see_ranges)
 }
 END_TEST
 
+/* The sums of the workers come together: many steps on three threads, each hash against the scalar sum. */
+START_TEST(state_hash_is_that_of_the_parameters)
+{
+    int64_t n = 200000 + (int64_t)support_below(100000);
+    adamw_step s = {0.9f, 0.1f, 0.999f, 0.001f, 1e-6f, 1e-3f, 1e-5f};
+    float *grad = ops_floats(n, 1), *p = ops_floats(n, 1), *m = ops_floats(n, 0), *v = ops_floats(n, 0), *sum = ops_floats(n, 1), *want = ops_floats(n, 0);
+    ops_case *c = ops_case_random(0, 0);
+    threads *pool;
+    ck_ok(threads_create(3, &pool));
+    backend *be = ops_open(c, pool, CPU_ISA_AUTO);
+    for (int step = 0; step < 30; step++) {
+        uint64_t hash = be->ops->adamw(be, n, 5, &s, 1, grad, m, v, p), expected = 0;
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t bits;
+            memcpy(&bits, p + i, sizeof bits);
+            expected += hash_mix64(5 + (uint64_t)i, bits);
+        }
+        ck_assert_uint_eq(hash, expected);
+    }
+    for (int64_t i = 0; i < n; i++)
+        want[i] = sum[i] + grad[i];
+    be->ops->add(be, sum, grad, n);
+    ck_assert(memcmp(sum, want, (size_t)n * sizeof(float)) == 0);
+    be->ops->close(be);
+    threads_free(pool);
+}
+END_TEST
+
 int main(void)
 {
     threads_set_rounding();
     return support_run("ops_exact", (const TTest *const[]){same_bits_for_every_isa_and_thread_count, same_bits_for_rows_longer_than_a_tile,
-                                                           same_bits_for_every_cut_into_batches, optimizer_does_not_see_ranges, NULL});
+                                                           same_bits_for_every_cut_into_batches, optimizer_does_not_see_ranges,
+                                                           state_hash_is_that_of_the_parameters, NULL});
 }
