@@ -3,8 +3,8 @@
  *     gemm_bench [--rounds N] [--only TEXT]     N turns (5); only shapes whose line contains TEXT, as "dW" or "768->3072"
  *
  * Every side is a process of its own (OpenBLAS picks its core type when it is loaded) that waits for its turn. In each round each
- * shape goes round all sides, so that a slow moment of the machine meets all; a side's time is its fastest, in processor time, so that
- * other programs on the machine spoil less. Never a test: it reports.
+ * shape goes round all sides, so that a slow moment of the machine meets all. Times are processor time, so that other programs on the
+ * machine spoil less; a turn gives its median sample, a side the median of its turns. Never a test: it reports.
  */
 #include <dlfcn.h>
 #include <getopt.h>
@@ -22,7 +22,8 @@
 
 enum { FORWARD, TO_INPUT, TO_WEIGHT, SCORES, CONTEXT, KINDS };
 enum { MOST_SHAPES = 160, SIDES = 6, NAME = 64, PEAK = -1, MOST_FLOATS = 3072 * 3072 };
-static const double TURN_SECONDS = 0.02; /* a turn repeats the product at least this long */
+enum { MOST_SAMPLES = 64, MOST_ROUNDS = 100 };
+static const double TURN_SECONDS = 0.02, SAMPLE_SECONDS = 0.0005; /* at least; a sample repeats a small product, the clock being slow */
 
 typedef struct shape {
     int kind;
@@ -36,7 +37,7 @@ typedef struct side {
     int to, from; /* pipes */
     pid_t pid;
     char label[NAME];
-    double peak, best[MOST_SHAPES];
+    double peak, time[MOST_SHAPES], turns[MOST_SHAPES][MOST_ROUNDS];
 } side;
 
 typedef struct matrices {
@@ -115,22 +116,41 @@ static void fill(float *p)
     }
 }
 
-static double time_product(matrices *m, const shape *s)
+static int compare_doubles(const void *a, const void *b)
 {
-    fill(m->x); /* results become inputs of the next shape: start afresh */
-    fill(m->y);
-    fill(m->w);
-    double best = INFINITY;
-    for (double start = now(), t0 = start; t0 - start < TURN_SECONDS;) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof *values, compare_doubles);
+    return values[n / 2];
+}
+
+/* Seconds of one product, over `repeats` in a row. */
+static double sample(const matrices *m, const shape *s, int repeats)
+{
+    double t0 = now();
+    for (int i = 0; i < repeats; i++) {
         if (m->own)
             multiply_own(m, s);
         else
             multiply_blas(m, s);
-        double t1 = now();
-        best = fmin(best, t1 - t0);
-        t0 = t1;
     }
-    return best;
+    return (now() - t0) / repeats;
+}
+
+static double time_product(const matrices *m, const shape *s)
+{
+    fill(m->x); /* results become inputs of the next shape: start afresh */
+    fill(m->y);
+    fill(m->w);
+    double first = sample(m, s, 1), samples[MOST_SAMPLES];
+    int repeats = first < SAMPLE_SECONDS ? (int)(SAMPLE_SECONDS / (first + 1e-7)) + 1 : 1, n = 0;
+    for (double start = now(); n < MOST_SAMPLES && (n == 0 || now() - start < TURN_SECONDS);)
+        samples[n++] = sample(m, s, repeats);
+    return median(samples, n);
 }
 
 /* FMA results a second with everything in registers: ten independent chains, two units, latency four. */
@@ -227,7 +247,7 @@ static void start_side(side *d, const shape *shapes)
     d->from = from[0];
     d->present = read(d->from, d->label, NAME) == NAME && d->label[0];
     for (int i = 0; i < MOST_SHAPES; i++)
-        d->best[i] = INFINITY;
+        d->time[i] = INFINITY;
 }
 
 static double ask(side *d, int which)
@@ -297,7 +317,7 @@ static double fastest(const side *sides, const int *list, int n, int which)
 {
     double best = INFINITY;
     for (int i = 0; i < n; i++)
-        best = fmin(best, sides[list[i]].best[which]);
+        best = fmin(best, sides[list[i]].time[which]);
     return best;
 }
 
@@ -313,9 +333,9 @@ static void report(const side *sides, const shape *shapes, int n)
         double work = flops(&shapes[i]) * 1e-9, all = fastest(sides, every, 4, i), half = fastest(sides, narrow, 2, i);
         printf("%-8s %5d %5d %5d |", kind_names[shapes[i].kind], (int)shapes[i].inputs, (int)shapes[i].outputs, (int)shapes[i].tokens);
         for (int d = 0; d < SIDES; d++)
-            printf(" %9.1f", work / sides[d].best[i]);
-        double ratio = all / sides[0].best[i], ratio2 = half / sides[1].best[i];
-        printf(" | %6.1f %6.1f %6.3f %6.3f\n", 100e9 * work / sides[0].best[i] / sides[0].peak, 100e9 * work / sides[1].best[i] / sides[1].peak,
+            printf(" %9.1f", work / sides[d].time[i]);
+        double ratio = all / sides[0].time[i], ratio2 = half / sides[1].time[i];
+        printf(" | %6.1f %6.1f %6.3f %6.3f\n", 100e9 * work / sides[0].time[i] / sides[0].peak, 100e9 * work / sides[1].time[i] / sides[1].peak,
                isfinite(ratio) ? ratio : 0, isfinite(ratio2) ? ratio2 : 0);
         bool linear = shapes[i].kind <= TO_WEIGHT;
         if (isfinite(ratio) && ratio > 0)
@@ -323,7 +343,7 @@ static void report(const side *sides, const shape *shapes, int n)
         if (isfinite(ratio2) && ratio2 > 0 && linear)
             add_ratio(&avx2, ratio2, i);
     }
-    printf("\nGFLOP/s, fastest turn; peak%%: share of the FMA peak (avx512 %.1f, avx2 %.1f GFLOP/s)\n", sides[0].peak * 1e-9, sides[1].peak * 1e-9);
+    printf("\nGFLOP/s, median turn; peak%%: share of the FMA peak (avx512 %.1f, avx2 %.1f GFLOP/s)\n", sides[0].peak * 1e-9, sides[1].peak * 1e-9);
     print_summary("ratio:  avx512 against the best core type,", &wide, shapes);
     print_summary("ratio2: avx2 against the best of Haswell and Zen,", &avx2, shapes);
     print_summary("ratio:  attention's products, against the best core type,", &attention, shapes);
@@ -346,6 +366,10 @@ int main(int argc, char **argv)
         else
             return 2;
     }
+    if (rounds < 1 || rounds > MOST_ROUNDS) {
+        fprintf(stderr, "gemm_bench: --rounds takes 1 to %d\n", MOST_ROUNDS);
+        return 2;
+    }
     int n = list_shapes(shapes, only);
     for (int d = 0; d < SIDES; d++) {
         start_side(&sides[d], shapes);
@@ -359,8 +383,12 @@ int main(int argc, char **argv)
         for (int i = 0; i < n; i++)
             for (int d = 0; d < SIDES; d++)
                 if (sides[d].present)
-                    sides[d].best[i] = fmin(sides[d].best[i], ask(&sides[d], i));
+                    sides[d].turns[i][r] = ask(&sides[d], i);
     }
+    for (int i = 0; i < n; i++)
+        for (int d = 0; d < SIDES; d++)
+            if (sides[d].present)
+                sides[d].time[i] = median(sides[d].turns[i], rounds);
     report(sides, shapes, n);
     for (int d = 0; d < SIDES; d++)
         close(sides[d].to);
