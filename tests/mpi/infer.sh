@@ -3,8 +3,8 @@
 #   infer.sh BIN MAKE_RUN SOURCE [mpi]
 set -uo pipefail
 bin=$1 make_run=$2 sample=$3/sample
-most=1
-command -v mpirun >/dev/null && [ "${4:-}" = mpi ] && most=4
+most=1 few=1
+command -v mpirun >/dev/null && [ "${4:-}" = mpi ] && most=4 few=2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -62,12 +62,15 @@ printf x | dd of="$(ls resume/*/*.scores | tail -1)" bs=1 seek=130 conv=notrunc 
 expect 0 "7 of 16 blocks of 50 rows were finished before" launch $most "$bin/infer" --run run/a --input tokens/test --out r2.csv --work resume --block-rows 50
 same a.csv r2.csv "resumed: other bytes"
 expect 0 "r2.csv is already done and whole" "$bin/infer" --run run/a --input tokens/test --out r2.csv --work resume --block-rows 50
-expect 75 "stopped with 0 of 16 blocks" env SLURM_JOB_END_TIME=1 mpirun -np $most "$bin/infer" --run run/a --input tokens/test --out r3.csv --work stopped --block-rows 50
+sed '2s/[1-8]$/9/; 2s/0$/9/' a.csv >r2.csv
+"$bin/infer" --quiet --run run/a --input tokens/test --out r2.csv --work resume --block-rows 50
+same a.csv r2.csv "a changed submission of the same length was left"
+expect 75 "stopped with 0 of 16 blocks" env SLURM_JOB_END_TIME=1 "$bin/infer" --run run/a --input tokens/test --out r3.csv --work stopped --block-rows 50
 [ -e r3.csv ] && wrong "a stopped job left a submission"
 
 # From the CSV, with its ids in the sample's order.
 { head -1 "$sample/sample_submission.csv"; tail -n +2 "$sample/sample_submission.csv" | tac; } >sample.csv
-launch $most "$bin/infer" --quiet --run run/a --csv "$sample/test.csv" --sample-submission sample.csv --out csv.csv || wrong "from the CSV"
+launch $few "$bin/infer" --quiet --run run/a --csv "$sample/test.csv" --sample-submission sample.csv --out csv.csv || wrong "from the CSV"
 { head -1 a.csv; tail -n +2 a.csv | tac; } >turned.csv
 same turned.csv csv.csv "from the CSV in the sample's order: other bytes"
 expect 0 "csv.csv: valid: 800 records" "$bin/infer" --validate csv.csv --sample-submission sample.csv
@@ -76,7 +79,7 @@ sed '801s/,.*/,nan/' csv.csv >nan.csv
 expect 6 "line 801: not a finite number: nan" "$bin/infer" --validate nan.csv --sample-submission sample.csv
 
 # The mean of runs is the blend of their predictions.
-launch $most "$bin/infer" --quiet --run run/a,run/b --input tokens/test --out mean.csv || wrong "two runs"
+launch $few "$bin/infer" --quiet --run run/a,run/b --input tokens/test --out mean.csv || wrong "two runs"
 "$bin/infer" --quiet --blend a.csv,b.csv --out blend.csv || wrong "blend"
 same mean.csv blend.csv "the mean of two runs is not the blend of their predictions"
 "$bin/infer" --quiet --blend a.csv,b.csv --blend-weights 1,0 --sample-submission sample.csv --out blend.csv || wrong "blend with weights"
@@ -90,7 +93,7 @@ P
 
 # AUC from the data's own labels, and the same from a file.
 "$bin/infer" --quiet --run run/a --input tokens/valid --out v.csv --report v.json >auc-1.txt || wrong "labels in the input"
-launch $most "$bin/infer" --quiet --run run/a --input tokens/valid --out v2.csv --truth "$sample/validation.csv" >auc-2.txt || wrong "labels in a file"
+launch $few "$bin/infer" --quiet --run run/a --input tokens/valid --out v2.csv --truth "$sample/validation.csv" >auc-2.txt || wrong "labels in a file"
 same auc-1.txt auc-2.txt "AUC differs between the input's labels and --truth"
 python3 - v.csv "$sample/validation.csv" v.json <<'P' || wrong "AUC per language"
 import csv, json, sys
@@ -121,17 +124,19 @@ same sample.csv stub.csv "the stub"
 sed '$d' sample.csv >short.csv
 expect 3 "1 of the 800 ids of the input are not in short.csv" "$bin/infer" --run run/a --input tokens/test --sample-submission short.csv --out no.csv
 { cat sample.csv; echo zz,0.5; } >long.csv
-expect 3 '1 of the 801 ids of long.csv have no score in the input: "zz"' launch $most "$bin/infer" --run run/a --input tokens/test --sample-submission long.csv --out no.csv
+expect 3 '1 of the 801 ids of long.csv have no score in the input: "zz"' launch $few "$bin/infer" --run run/a --input tokens/test --sample-submission long.csv --out no.csv
 cp -r run/a run/other && sed -i 's/lower=yes/lower=no/' run/other/run.json
-expect 3 'says "lower=yes", the run "lower=no"' launch $most "$bin/infer" --run run/other --input tokens/test --out no.csv
+expect 3 'says "lower=yes", the run "lower=no"' launch $few "$bin/infer" --run run/other --input tokens/test --out no.csv
+cp -r run/a run/vocab && sed -i 's/vocab=./vocab=x/' run/vocab/run.json
+expect 3 'the run "vocab=x' "$bin/infer" --run run/vocab --input tokens/test --out no.csv
 expect 3 "only runs of the same labels" "$bin/infer" --run run/a,run/two --input tokens/test --out no.csv
 expect 3 "no weights named 'best'" "$bin/infer" --run run/a --weights best --input tokens/test --out no.csv
-expect 2 "less than the run's maximum length" launch $most "$bin/infer" --run run/a --input tokens/test --micro-tokens 15 --work none --out no.csv
+expect 2 "less than the run's maximum length" launch $few "$bin/infer" --run run/a --input tokens/test --micro-tokens 15 --work none --out no.csv
 expect 2 "give one of them" "$bin/infer" --run run/a --blend a.csv --out no.csv
 expect 2 "to score" "$bin/infer" --run run/a --out no.csv
 printf 'id,toxic\n0,yes\n' >words.csv
 expect 3 "is no label" "$bin/infer" --run run/a --input tokens/test --truth words.csv --out no.csv
 head -c 20000 run/a/step-000007/model.safetensors >cut && cp -r run/a run/cut && cp cut run/cut/step-000007/model.safetensors && sed -i 's/"state": "./"state": "f/' run/cut/step-000007/state.json
-expect 3 "model.safetensors" launch $most "$bin/infer" --run run/cut --input tokens/test --out no.csv
+expect 3 "model.safetensors" launch $few "$bin/infer" --run run/cut --input tokens/test --out no.csv
 [ -e no.csv ] && wrong "a refused job left a submission"
 exit $((failures > 0))
