@@ -6,7 +6,7 @@
 
 #include "model/cpu/cpu_internal.h"
 
-enum { LONGEST_ROW = 512, ALIGNMENT = 64, HUGE_PAGE = 2 << 20, ZERO_GRAIN = 1 << 20 };
+enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20, ZERO_GRAIN = 1 << 20 };
 
 static int64_t round_up(int64_t n, int64_t to)
 {
@@ -207,8 +207,6 @@ status backend_open_cpu(const backend_limits *limits, threads *pool, cpu_isa isa
     cpu->pool = pool;
     cpu->workers = threads_count(pool);
     cpu->kernel = isa == CPU_ISA_AVX512 ? &cpu_kernels_avx512 : isa == CPU_ISA_AVX2 ? &cpu_kernels_avx2 : &cpu_kernels_plain;
-    cpu->rows = limits->rows;
-    cpu->longest = limits->longest;
     TRY_DONE(gemm_create(isa, pool, &cpu->product));
     TRY_DONE(open_scratch(cpu, limits));
     *out = &cpu->base;

@@ -18,7 +18,6 @@ typedef struct cpu_backend {
     const cpu_kernels *kernel;
     gemm *product;
     cpu_scratch *scratch; /* one a worker */
-    int64_t rows, longest;
     int64_t *row_order;   /* rows: attention's tasks, longest row first */
 } cpu_backend;
 
@@ -29,6 +28,8 @@ static inline cpu_backend *cpu_of(backend *be)
 
 /* Local. Units 0 .. n-1 in tasks of `grain` units. */
 void cpu_run(cpu_backend *cpu, cpu_kernel *kernel, const void *job, int64_t n, int64_t grain);
+
+enum { LONGEST_ROW = 512 }; /* tokens; dropout's counter has 9 bits for a key */
 
 /* Units a task: long enough to be worth handing out, short enough to share evenly. */
 enum { GRAIN_TOKENS = 8, GRAIN_COLUMNS = 64, GRAIN_ELEMENTS = 1 << 14, GRAIN_PARAMETERS = 1 << 16 };

@@ -27,11 +27,11 @@ typedef struct tile {
 /* Row numbers into row_order, longest first (counting sort), so that the last tasks are short ones. */
 static void order_rows(cpu_backend *cpu, const batch *b)
 {
-    int64_t start[513] = {0}; /* rows have at most 512 tokens */
+    int64_t start[LONGEST_ROW + 1] = {0};
     for (int64_t r = 0; r < b->rows; r++)
         start[b->offset[r + 1] - b->offset[r]]++;
     int64_t before = 0;
-    for (int length = 512; length >= 0; length--) {
+    for (int length = LONGEST_ROW; length >= 0; length--) {
         int64_t count = start[length];
         start[length] = before;
         before += count;
