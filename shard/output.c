@@ -16,6 +16,7 @@ status output_open(output *out, const shard_options *o)
     *out = (output){.folder = o->out, .shards = o->shards};
     TRY(memory_new(&out->first, (size_t)(o->shards + 1) * sizeof *out->first, "the list of shards"));
     TRY(memory_new(&out->done, (size_t)o->shards * sizeof *out->done, "the list of shards"));
+    TRY(memory_new(&out->told, (size_t)o->shards * sizeof *out->told, "the list of shards"));
     return memory_new(&out->whole, (size_t)o->shards * sizeof *out->whole, "the list of shards");
 }
 
@@ -24,6 +25,7 @@ void output_free(output *out)
     free(out->first);
     free(out->done);
     free(out->whole);
+    free(out->told);
     *out = (output){0};
 }
 
@@ -53,16 +55,16 @@ int64_t output_missing(const output *out)
     return missing;
 }
 
-/* Each entry was found by one rank at most; the others hold zeros. */
+/* A shard is found or made by one rank, and told to all by adding up: whoever does not know it, and all but one who do, bring zeros. */
 static void share_found(output *out)
 {
     static_assert(sizeof(rowfile_summary) % sizeof(uint64_t) == 0, "summaries are added up as words");
     for (int64_t i = 0; i < out->shards; i++)
-        if (!out->whole[i])
+        if (!out->whole[i] || (out->told[i] && comm_rank() != 0))
             out->done[i] = (rowfile_summary){0};
     comm_sum_uint64((uint64_t *)(void *)out->done, (size_t)out->shards * sizeof *out->done / sizeof(uint64_t));
     for (int64_t i = 0; i < out->shards; i++)
-        out->whole[i] = out->done[i].bytes > 0;
+        out->whole[i] = out->told[i] = out->done[i].bytes > 0;
 }
 
 /* ---- what is there ---- */

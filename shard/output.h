@@ -16,7 +16,7 @@ typedef struct output {
     int64_t shards;
     int64_t *first;         /* shards + 1 positions, once the number of rows is known */
     rowfile_summary *done;  /* of each whole shard; zeroed where it is still to be made */
-    bool *whole;
+    bool *whole, *told;     /* of each shard: it is there; and every rank knows */
     bool has_manifest, agrees; /* manifest.json is there; and is of these inputs and options */
     char data_identity[65];    /* as that manifest says */
 } output;

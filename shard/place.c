@@ -165,6 +165,9 @@ static status make_missing(work *w)
     st = route(w);
     if (st == STATUS_OK)
         st = write_all(w);
+    if (st == STATUS_STOPPED)
+        log_warn("%s: stopped by %s; the shards that are whole stay: run the same command again", w->o->out,
+                 stop_wanted() ? stop_reason() : "a signal to another rank");
     comm_barrier();
     if (comm_rank() == 0 && file_remove_tree(w->folder) != STATUS_OK)
         log_warn("%s", status_message());

@@ -169,9 +169,9 @@ static status open_streams(merge *m, int64_t shard, int64_t memory)
 static status hand_out(merge *m, const spill_head *h, const uint8_t *record, spill_take take, void *job)
 {
     const uint8_t *label = record + sizeof *h, *token = label + 4 * m->runs->labels, *id = token + 4 * h->tokens;
-    return take(job, &(rowfile_row){.id = (const char *)id, .id_bytes = (size_t)h->id_bytes, .number = h->number, .source = h->source, .lang = h->lang,
-                                    .label = (const float *)(const void *)label, .token = (const uint32_t *)(const void *)token,
-                                    .tokens = h->tokens, .text_hash = h->text_hash});
+    return take(job, &(rowfile_row){.id = (const char *)id, .id_bytes = (size_t)h->id_bytes, .number = h->number, .source = h->source,
+                                    .lang = h->lang, .label = (const float *)(const void *)label,
+                                    .token = (const uint32_t *)(const void *)token, .tokens = h->tokens, .text_hash = h->text_hash});
 }
 
 static status merge_all(merge *m, int64_t shard, spill_take take, void *job)

@@ -190,8 +190,8 @@ status manifest_write(const char *folder, const manifest *m)
     char *path = NULL, *text = NULL;
     status st;
     json_t *root = json_pack("{s:i, s:s, s:o, s:o, s:o, s:I, s:I, s:s, s:o}", "format", MANIFEST_FORMAT, "stage", m->stage, "inputs",
-                             lines_of(m->inputs ? m->inputs : ""), "identity", lines_of(m->identity ? m->identity : ""), "tokenizer", lines_of(m->tokenizer), "rows",
-                             (json_int_t)m->rows, "tokens", (json_int_t)m->tokens, "data_identity", m->data_identity, "files", pack_files(m));
+                             lines_of(m->inputs ? m->inputs : ""), "identity", lines_of(m->identity ? m->identity : ""), "tokenizer",
+                             lines_of(m->tokenizer), "rows", (json_int_t)m->rows, "tokens", (json_int_t)m->tokens, "data_identity", m->data_identity, "files", pack_files(m));
     if (!root)
         return fail(STATUS_INPUT, "%s: manifest.json cannot be made: a name of a file or an option is not valid UTF-8; rename the input", folder);
     TRY_DONE(file_join(folder, "manifest.json", &path));

@@ -269,7 +269,7 @@ START_TEST(work_done_is_kept)
     /* one missing and one damaged: these two alone are made again */
     ck_ok(file_remove(in(name[2])));
     flip(name[0], 3000);
-    ck_runs(0, 1, "--out o --shards 4 a b");
+    ck_runs(0, SHARD_MOST_RANKS, "--out o --shards 4 a b");
     ck_said("2 of 4 shards are missing or damaged");
     digest("o", after);
     ck_assert_str_eq(before, after);
@@ -279,7 +279,7 @@ START_TEST(work_done_is_kept)
     ck_ok(file_remove(in(name[1])));
     ck_ok(file_write_atomic(in("o/shard-00001-of-00004.h5.tmp-77"), "half", 4));
     ck_ok(file_write_atomic(in("o/.on-the-way/rank-00000"), "half", 4));
-    ck_runs(0, 1, "--out o --shards 4 a b");
+    ck_runs(0, SHARD_MOST_RANKS > 1 ? 3 : 1, "--out o --shards 4 a b");
     ck_said("3 shards stand");
     digest("o", after);
     ck_assert_str_eq(before, after);
@@ -389,7 +389,8 @@ START_TEST(csv_is_plain_text)
     snprintf(base, sizeof base, "%s", support_scratch());
     rows_make(&a, 2, 2, 3);
     char *const meta_lang = a.meta.lang[1];
-    a.row[0] = (rowfile_row){.id = "a,\"b", .id_bytes = 4, .lang = 1, .label = (float[]){0.1f, 1}, .token = (uint32_t[]){7, 4294967295u}, .tokens = 2};
+    a.row[0] = (rowfile_row){.id = "a,\"b", .id_bytes = 4, .lang = 1, .label = (float[]){0.1f, 1}, .token = (uint32_t[]){7, 4294967295u},
+                             .tokens = 2};
     a.row[1] = (rowfile_row){.id = "", .id_bytes = 0, .lang = 0, .label = (float[]){strtof("nan", NULL), 0.333333343f}};
     ck_assert_str_eq(meta_lang, "en");
     rows_write_folder(&a, 1, in("a"));

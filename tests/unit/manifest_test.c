@@ -11,7 +11,8 @@
 START_TEST(comes_back)
 {
     const char *folder = support_scratch();
-    char stage[] = "shard", inputs[] = "a 1\nb 2\n", none[] = "", tokenizer[] = "k=v \"quoted\" \xc3\xa9\n\n", a[] = "a.h5", b[] = "b.h5", bad[] = "\xff";
+    char stage[] = "shard", inputs[] = "a 1\nb 2\n", none[] = "", tokenizer[] = "k=v \"quoted\" \xc3\xa9\n\n", a[] = "a.h5", b[] = "b.h5";
+    char bad[] = "\xff";
     manifest m = {.stage = stage, .inputs = inputs, .identity = none, .tokenizer = tokenizer, .files = 2,
                   .file = (manifest_file[]){{a, 3, 40, 1000, {0}}, {b, 0, 0, UINT32_MAX, {0}}}, .rows = 3, .tokens = 40}, r;
     memset(m.data_identity, 'a', 64);
@@ -54,7 +55,8 @@ START_TEST(faulty_ones_are_refused)
         memcpy(copy, text, bytes);
         copy[support_below(bytes)] = (char)support_below(256);
         size_t n = i % 2 ? bytes : support_below(bytes);
-        ck_ok(file_write_atomic(path, copy, n));
+        FILE *f = fopen(path, "wb"); /* without the syncs of an atomic write, of which there would be thousands */
+        ck_assert(f && fwrite(copy, 1, n, f) == n && fclose(f) == 0);
         status st = manifest_read(folder, &m);
         ck_assert_msg(st == STATUS_OK || st == STATUS_INPUT, "%s", status_message());
         if (st == STATUS_OK)
