@@ -197,10 +197,10 @@ static bool only_spaces(const uint8_t *p, size_t n)
     return true;
 }
 
-/* The end of a line's last field, without the CR of a CRLF; `stop` is the LF or the end of the file. */
+/* The end of a line's last field, without the CR of a CRLF; `stop` is the LF, or the end of the file, where a CR alone is a fault. */
 static size_t line_end(const csv_reader *r, size_t from, size_t stop)
 {
-    return stop > from && stop < r->used && r->window[stop - 1] == '\r' ? stop - 1 : stop;
+    return stop > from && r->window[stop - 1] == '\r' ? stop - 1 : stop;
 }
 
 status csv_reader_next(csv_reader *r, csv_event *event)

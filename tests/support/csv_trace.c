@@ -46,6 +46,7 @@ static void read_split(csv_reader *r, const csv_file *f, const csv_range *range,
         if (event == CSV_FAULT) {
             const csv_fault *fault = csv_reader_fault(r);
             set_fault(out, fault->kind, fault->record, fault->byte);
+            out->found = fault->found;
         }
         if (event != CSV_RECORD)
             return;

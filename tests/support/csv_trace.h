@@ -18,6 +18,7 @@ typedef struct csv_trace {
     csv_fault_kind kind;
     int64_t record;
     uint64_t byte;
+    int64_t found;       /* fields of a ragged record; the slow reader does not say */
 } csv_trace;
 
 void trace_read(const char *path, int64_t split_bytes, int64_t memory, csv_trace *out);

@@ -241,6 +241,10 @@ START_TEST(limits_to_the_byte)
     ck_assert_int_eq(slow.kind, CSV_RECORD_TOO_LONG);
     compare(p, 3 * LEAST + 1, 999, 999, 0);
     ck_assert_int_eq(slow.kind, CSV_RAGGED);
+    ck_assert_int_eq(fast.found, 3 * LEAST - 3);
+    compare(p, 3 * LEAST + 1, 999, 999, 2 * LEAST); /* over several chunks */
+    ck_assert_int_eq(slow.kind, CSV_RAGGED);
+    ck_assert_int_eq(fast.found, 3 * LEAST - 3);
     free(p);
 }
 END_TEST
