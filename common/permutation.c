@@ -19,7 +19,8 @@ static uint64_t mix(const permutation *p, uint64_t half, uint32_t round)
     return word[0] & (((uint64_t)1 << p->half_bits) - 1);
 }
 
-/* Both directions walk the cycle until they are back below n: the domain 4^k holds fewer than 4n values, so that takes four steps on average at most. */
+/* Both directions walk the cycle until they are back below n: the domain 4^k holds fewer than 4n values, so that takes four steps on average at most.
+ */
 int64_t permutation_at(const permutation *p, int64_t position)
 {
     uint64_t mask = ((uint64_t)1 << p->half_bits) - 1, x = (uint64_t)position;

@@ -7,8 +7,8 @@
  *
  * The key is the SHA-256 of a text that names everything the scores depend on (data, weights, how rows are read): files of another
  * key lie in another folder and are never taken. A file is the magic "FSSCORE1", the key's 64 hex digits, int64 first row, int64 rows, int64 outputs
- * (little-endian), the float32 scores row by row, and XXH3-64 of all that. One that is cut, damaged or foreign counts as not there, with a warning, and is made
- * again. Local.
+ * (little-endian), the float32 scores row by row, and XXH3-64 of all that. One that is cut, damaged or foreign counts as not there, with a warning,
+ * and is made again. Local.
  */
 #ifndef FRETSAW_INFER_BLOCKS_H
 #define FRETSAW_INFER_BLOCKS_H

@@ -9,8 +9,8 @@
 static status check_member(const run *first, const run *r)
 {
     if (first->labels != r->labels)
-        return fail(STATUS_INPUT, "%s has %lld labels and %s has %lld: only runs of the same labels can be averaged", first->folder, (long long)first->labels,
-                    r->folder, (long long)r->labels);
+        return fail(STATUS_INPUT, "%s has %lld labels and %s has %lld: only runs of the same labels can be averaged", first->folder,
+                    (long long)first->labels, r->folder, (long long)r->labels);
     for (int64_t i = 0; i < r->labels; i++)
         if (strcmp(first->label[i], r->label[i]) != 0)
             return fail(STATUS_INPUT, "label %lld of %s is \"%s\" and of %s \"%s\": only runs of the same labels can be averaged", (long long)i + 1,

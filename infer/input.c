@@ -85,10 +85,13 @@ static status set_tokenizer(const run *r, csv_stage *c)
     TRY(identity_value(r->tokenizer, "fill", &c->fill));
     TRY(identity_value(r->tokenizer, "max_tokens", &c->max_tokens));
     if (c->max_tokens && strcmp(c->max_tokens, "none") != 0)
-        return fail(STATUS_INPUT, "%s: its tokens were cut at %s, which --csv does not do; run preprocess and give its folder as --input", r->folder, c->max_tokens);
+        return fail(STATUS_INPUT, "%s: its tokens were cut at %s, which --csv does not do; run preprocess and give its folder as --input", r->folder,
+                    c->max_tokens);
     if (c->fill && strchr(c->fill, ','))
-        return fail(STATUS_INPUT, "%s: its training CSVs had texts of their own for missing ones (%s); run preprocess with the one for these rows and give its "
-                    "folder as --input", r->folder, c->fill);
+        return fail(STATUS_INPUT,
+                    "%s: its training CSVs had texts of their own for missing ones (%s); run preprocess with the one for these rows and give its "
+                    "folder as --input",
+                    r->folder, c->fill);
     c->o.rules.na_keep = c->na && strcmp(c->na, "keep") == 0;
     c->o.fill = (option_list){&c->fill, c->fill && !c->o.rules.na_keep ? 1 : 0};
     return STATUS_OK;
@@ -97,8 +100,8 @@ static status set_tokenizer(const run *r, csv_stage *c)
 /* Labels are read where the CSV has them: then the AUC is known. */
 static status set_columns(const settings *s, const run *r, csv_stage *c)
 {
-    c->o.rules.columns = (columns_wanted){.id = s->id_column, .text = s->text_column, .lang = s->lang_column, .lang_given = s->lang_given,
-                                          .labels = {r->label, (size_t)r->labels}};
+    c->o.rules.columns = (columns_wanted){
+        .id = s->id_column, .text = s->text_column, .lang = s->lang_column, .lang_given = s->lang_given, .labels = {r->label, (size_t)r->labels}};
     if (r->labels == 1 && strcmp(r->label[0], "toxic") == 0) {
         c->label = strdup("toxic|target");
         if (!c->label)

@@ -11,8 +11,8 @@
 
 /* Local. Where finished predictions (and the parts of CSVs) lie: --work, or "predictions" beside --out. The caller frees. */
 status input_work_folder(const settings *s, char **folder);
-/* Collective. Rows whose tokens are the runs': STATUS_INPUT otherwise. CSVs are tokenized with the first run's vocabulary and settings, by preprocess's
- * own stage, into parts that the next call finds finished. */
+/* Collective. Rows whose tokens are the runs': STATUS_INPUT otherwise. CSVs are tokenized with the first run's vocabulary and settings, by
+ * preprocess's own stage, into parts that the next call finds finished. */
 status input_open(const settings *s, const char *folder, const ensemble *e, dataset **out);
 
 #endif

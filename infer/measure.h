@@ -18,11 +18,11 @@
 #include "common/auc.h"
 
 typedef struct measure_rows {
-    int64_t rows, labels;     /* n, C */
-    const char *const *name;  /* C label names */
-    const float *score;       /* n x C, none NaN: STATUS_CHECK */
-    const float *label;       /* n x C, NaN = unlabelled */
-    const char *const *lang;  /* n, "" where a row has none; NULL: no languages at all */
+    int64_t rows, labels;    /* n, C */
+    const char *const *name; /* C label names */
+    const float *score;      /* n x C, none NaN: STATUS_CHECK */
+    const float *label;      /* n x C, NaN = unlabelled */
+    const char *const *lang; /* n, "" where a row has none; NULL: no languages at all */
 } measure_rows;
 
 typedef struct measure {

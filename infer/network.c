@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/comm.h"
 #include "common/files.h"
@@ -39,6 +40,36 @@ static status open_table(const run *r, weights_file **file, tensor_table **table
     return tensor_table_create(&config, r->labels, weights_have_pooler(*file), table);
 }
 
+status network_state_hash(const tensor_table *table, const float *parameters, uint64_t *hash)
+{
+    uint64_t *sum;
+    tensor_range range;
+    TRY(memory_new(&sum, (size_t)table->count * sizeof *sum, "hashes of tensors"));
+    for (int64_t at = 0; tensor_table_range(table, at, table->parameters, &range); at += range.count)
+        for (int64_t i = at; i < at + range.count; i++) {
+            uint32_t bits;
+            memcpy(&bits, &parameters[i], sizeof bits);
+            sum[range.tensor - table->tensors] += hash_mix64((uint64_t)i, bits);
+        }
+    *hash = hash_xxh3(sum, (size_t)table->count * sizeof *sum);
+    free(sum);
+    return STATUS_OK;
+}
+
+/* A file of weights has no checksum of its own: a flipped bit in it would only give other scores. */
+static status check_state(const run *r, const tensor_table *table, const float *parameters)
+{
+    uint64_t hash;
+    char text[sizeof r->weights_hash];
+    TRY(network_state_hash(table, parameters, &hash));
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
+    if (strcmp(text, r->weights_hash) != 0)
+        return fail(STATUS_INPUT,
+                    "%s: the weights are not those of the run: state hash %s, and state.json says %s; restore the folder, or train again",
+                    r->weights_folder, text, r->weights_hash);
+    return STATUS_OK;
+}
+
 static status load(const run *r, const weights_file *file, const tensor_table *table, float *parameters)
 {
     weights_report report;
@@ -46,7 +77,7 @@ static status load(const run *r, const weights_file *file, const tensor_table *t
     if (!report.head_loaded)
         return fail(STATUS_INPUT, "%s: no out.weight and out.bias for %lld labels: these are not the weights of a trained run", r->weights_folder,
                     (long long)r->labels);
-    return STATUS_OK;
+    return check_state(r, table, parameters);
 }
 
 /* Collective. Each node's first rank reads the file; all do where memory is not shared. */

@@ -16,6 +16,7 @@
 
 #include "model/cpu/isa.h"
 #include "model/run.h"
+#include "model/tensors.h"
 
 typedef struct network network;
 
@@ -26,7 +27,8 @@ typedef struct network_settings {
     cpu_isa isa;
 } network_settings;
 
-/* Collective. STATUS_INPUT where the weights do not fit the run's configuration or lack the head. */
+/* Collective. STATUS_INPUT where the weights do not fit the run's configuration, lack the head, or are not those whose state hash the run has kept.
+ */
 status network_open(const run *r, const network_settings *s, network **out);
 void network_close(network *net); /* collective; NULL is fine */
 /* Local from here on. Whether a row of n tokens, [CLS] and [SEP] among them, still has room beside those added. */
@@ -35,6 +37,8 @@ void network_add(network *net, const int32_t *ids, int64_t n);
 int64_t network_rows(const network *net); /* added since the last score */
 /* Probabilities of the rows added, in their order, rows x C; then the network is empty again. */
 status network_score(network *net, float *score);
+/* The state hash of weights: XXH3-64 over each tensor's sum of mix64(parameter index, bits), as training keeps it. */
+status network_state_hash(const tensor_table *table, const float *parameters, uint64_t *hash);
 /* "avx2, 4 threads", for the log. */
 const char *network_what(const network *net);
 

@@ -19,7 +19,8 @@ enum { NUMBER_BYTES = 80, NUMBER_SHORTEST = -1, NUMBER_MOST_DECIMALS = 20 };
 int number_print(float x, int decimals, char text[NUMBER_BYTES]);
 
 typedef enum number_fault { NUMBER_FINE, NUMBER_EMPTY, NUMBER_FOREIGN, NUMBER_NOT_FINITE } number_fault;
-/* A decimal number as the nearest float32, with spaces and tabs around it allowed. NUMBER_NOT_FINITE: nan, inf, or beyond a float32. *x is set when FINE. */
+/* A decimal number as the nearest float32, with spaces and tabs around it allowed. NUMBER_NOT_FINITE: nan, inf, or beyond a float32. *x is set when
+ * FINE. */
 number_fault number_read(const char *text, size_t bytes, float *x);
 
 #endif

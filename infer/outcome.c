@@ -81,8 +81,10 @@ static status take_truth(outcome *o)
     TRY(table_read(s->truth, &(table_request){.wanted = (const char *const *)wanted, .wanted_count = r->labels, .labels = &rule}, &truth));
     const table_fault *fault = &truth.fault[NUMBER_FOREIGN];
     if (fault->count)
-        TRY_DONE(fail(STATUS_INPUT, "%s: line %lld, column \"%s\": '%s' is no label: give a number from 0 to 1, nothing for unlabelled, or --unlabelled VALUE "
-                      "(%lld such cells)", s->truth, (long long)truth.line[fault->row], truth.column[fault->column], fault->text, (long long)fault->count));
+        TRY_DONE(fail(STATUS_INPUT,
+                      "%s: line %lld, column \"%s\": '%s' is no label: give a number from 0 to 1, nothing for unlabelled, or --unlabelled VALUE "
+                      "(%lld such cells)",
+                      s->truth, (long long)truth.line[fault->row], truth.column[fault->column], fault->text, (long long)fault->count));
     TRY_DONE(table_index(&truth, &repeats));
     if (repeats.count)
         TRY_DONE(fail(STATUS_INPUT, "%s: line %lld: the id stands in line %lld too; every id may have one label only", s->truth,
@@ -97,7 +99,8 @@ static status take_truth(outcome *o)
             o->label[row * r->labels + c] = from < 0 ? NAN : (float)truth.value[from * truth.columns + c];
     }
     if (found == 0)
-        st = fail(STATUS_INPUT, "%s: none of the input's %lld ids is in it; give the truth of the rows that are scored", s->truth, (long long)o->scores.rows);
+        st = fail(STATUS_INPUT, "%s: none of the input's %lld ids is in it; give the truth of the rows that are scored", s->truth,
+                  (long long)o->scores.rows);
     else if (found < o->scores.rows)
         log_warn("%s has no label for %lld of %lld rows", s->truth, (long long)(o->scores.rows - found), (long long)o->scores.rows);
 done:
@@ -207,8 +210,10 @@ static status measure_scores(const outcome *o, const float *score)
 {
     const run *r = &o->ensemble->member[0];
     measure m;
-    TRY(measure_create(&(measure_rows){.rows = o->scores.rows, .labels = r->labels, .name = (const char *const *)r->label, .score = score,
-                                       .label = o->label, .lang = o->lang}, &m));
+    TRY(measure_create(
+        &(measure_rows){
+            .rows = o->scores.rows, .labels = r->labels, .name = (const char *const *)r->label, .score = score, .label = o->label, .lang = o->lang},
+        &m));
     measure_print(&m, stdout);
     status st = STATUS_OK;
     if (o->settings->report) {

@@ -17,8 +17,8 @@ typedef struct job {
     const predict_settings *settings;
     blocks blocks;
     float *score;
-    int64_t *done;  /* a block: 1 when its scores are in `score` at some rank, which alone has them */
-    int64_t *mine;  /* blocks that this rank scores, in order */
+    int64_t *done; /* a block: 1 when its scores are in `score` at some rank, which alone has them */
+    int64_t *mine; /* blocks that this rank scores, in order */
     int64_t mine_count;
     int64_t missing;
 } job;
@@ -34,8 +34,10 @@ status predict_check_tokenizer(const char *data_name, const char *data_tokenizer
     while (*a || *b) {
         size_t m = strcspn(a, "\n"), n = strcspn(b, "\n");
         if (m != n || memcmp(a, b, m) != 0)
-            return fail(STATUS_INPUT, "%s was made by another tokenizer than the run %s: it says \"%.*s\", the run \"%.*s\"; make the tokens again with the run's "
-                        "vocabulary and options (%s/vocab.txt)", data_name, r->folder, (int)m, a, (int)n, b, r->weights_folder);
+            return fail(STATUS_INPUT,
+                        "%s was made by another tokenizer than the run %s: it says \"%.*s\", the run \"%.*s\"; make the tokens again with the run's "
+                        "vocabulary and options (%s/vocab.txt)",
+                        data_name, r->folder, (int)m, a, (int)n, b, r->weights_folder);
         a += m + (a[m] != 0);
         b += n + (b[n] != 0);
     }
@@ -47,8 +49,10 @@ static status open_blocks(job *j)
 {
     const run *r = j->run;
     char text[800];
-    snprintf(text, sizeof text, "scores 1\ndata %s\nrun %s\nweights %s step %lld\narithmetic %d %d\nlength %lld truncate %d padded %d\nspecials %d %d %d\n"
-             "rows %lld labels %lld block %lld\n", dataset_identity(j->data), r->identity, r->weights_hash, (long long)r->step, r->arithmetic, ARITHMETIC_VERSION,
+    snprintf(text, sizeof text,
+             "scores 1\ndata %s\nrun %s\nweights %s step %lld\narithmetic %d %d\nlength %lld truncate %d padded %d\nspecials %d %d %d\n"
+             "rows %lld labels %lld block %lld\n",
+             dataset_identity(j->data), r->identity, r->weights_hash, (long long)r->step, r->arithmetic, ARITHMETIC_VERSION,
              (long long)r->input.max_length, (int)r->input.truncate, (int)r->padded, r->input.cls, r->input.sep, r->input.pad,
              (long long)dataset_rows(j->data), (long long)r->labels, (long long)j->settings->block_rows);
     TRY(blocks_open(j->settings->folder, text, dataset_rows(j->data), j->settings->block_rows, r->labels, &j->blocks));

@@ -2,7 +2,8 @@
  *
  *     TRY(predict_rows(data, &run, &settings, score));      // collective; STATUS_STOPPED: the finished blocks are kept
  *
- * Blocks that are already on disk (blocks.h) are taken from there; the others are dealt to ranks by their cost. Which rank scores a row changes no bit.
+ * Blocks that are already on disk (blocks.h) are taken from there; the others are dealt to ranks by their cost. Which rank scores a row changes no
+ * bit.
  */
 #ifndef FRETSAW_INFER_PREDICT_H
 #define FRETSAW_INFER_PREDICT_H
@@ -11,7 +12,7 @@
 #include "store/dataset.h"
 
 typedef struct predict_settings {
-    const char *folder;   /* for the blocks */
+    const char *folder; /* for the blocks */
     int64_t block_rows;
     network_settings network;
 } predict_settings;

@@ -12,8 +12,8 @@ static json_t *describe_members(const ensemble *e)
     json_t *list = json_array();
     for (int64_t i = 0; i < e->count; i++) {
         const run *r = &e->member[i];
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I, s:s, s:i}", "run", r->identity, "recipe", r->recipe_hash, "weights", r->weights, "step",
-                                              (json_int_t)r->step, "weights_state", r->weights_hash, "arithmetic", ARITHMETIC_VERSION));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:I, s:s, s:i}", "run", r->identity, "recipe", r->recipe_hash, "weights", r->weights,
+                                              "step", (json_int_t)r->step, "weights_state", r->weights_hash, "arithmetic", ARITHMETIC_VERSION));
     }
     return list;
 }
@@ -29,8 +29,9 @@ static json_t *describe_data(dataset *d)
 status provenance_write(const outcome *o, const char *submission_sha256)
 {
     const settings *s = o->settings;
-    json_t *j = json_pack("{s:s, s:s, s:I, s:o, s:o}", "submission", file_base(s->out), "sha256", submission_sha256, "decimals",
-                          (json_int_t)(s->decimals_given ? s->decimals : -1), "data", describe_data(o->data), "scored_by", describe_members(o->ensemble));
+    json_t *j =
+        json_pack("{s:s, s:s, s:I, s:o, s:o}", "submission", file_base(s->out), "sha256", submission_sha256, "decimals",
+                  (json_int_t)(s->decimals_given ? s->decimals : -1), "data", describe_data(o->data), "scored_by", describe_members(o->ensemble));
     if (j && s->sample)
         json_object_set_new(j, "sample", json_pack("{s:s, s:s}", "name", file_base(s->sample), "sha256", o->sample.sha256));
     char *text = j ? json_dumps(j, JSON_INDENT(1)) : NULL, *path = NULL;

@@ -1,4 +1,5 @@
-/* <out>.provenance.json: what a submission was made of, as hashes: data, runs, sample, options. No paths and no times: the same inputs give the same bytes.
+/* <out>.provenance.json: what a submission was made of, as hashes: data, runs, sample, options. No paths and no times: the same inputs give the same
+ * bytes.
  *
  *     TRY(provenance_write(&outcome, submission_sha256));
  */

@@ -20,6 +20,7 @@ const option_program infer_program = {
 #define IDENTITY .kind = OPTION_IDENTITY
 #define EXECUTION .kind = OPTION_EXECUTION
 
+/* clang-format off */
 const option infer_options[] = {
     {.name = "run", .type = OPTION_LIST, IDENTITY, FIELD(runs), .group = "What scores", .unit = "FOLDER,...",
      .help = "runs that train wrote; of several the mean"},
@@ -79,6 +80,7 @@ const option infer_options[] = {
      .help = "stop this long before the end of a Slurm job"},
     {0},
 };
+/* clang-format on */
 
 static status only_with(bool given, const char *name, const char *needs)
 {

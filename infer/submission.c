@@ -72,7 +72,8 @@ static status refuse_repeats(table *t, const char *fallback)
     if (repeats.count == 0)
         return STATUS_OK;
     table_show_id(t, repeats.row, id);
-    return fail(STATUS_INPUT, "%s: %lld ids stand there twice, the first %s in record %lld and again in record %lld; every id may have one score only",
+    return fail(STATUS_INPUT,
+                "%s: %lld ids stand there twice, the first %s in record %lld and again in record %lld; every id may have one score only",
                 table_name(t, fallback), (long long)repeats.count, id, (long long)repeats.earlier + 1, (long long)repeats.row + 1);
 }
 
@@ -104,10 +105,11 @@ static status same_ids(const table *order, const char *order_name, const table *
     int64_t lack = count_missing(order, scores, lacking, sizeof lacking), more = count_missing(scores, order, extra, sizeof extra);
     const char *a = table_name(order, order_name), *b = table_name(scores, scores_name);
     if (lack && more)
-        return fail(STATUS_INPUT, "%lld of the %lld ids of %s have no score in %s (%s), and %lld ids there are not asked for (%s); %s", (long long)lack,
-                    (long long)order->rows, a, b, lacking, (long long)more, extra, advice);
+        return fail(STATUS_INPUT, "%lld of the %lld ids of %s have no score in %s (%s), and %lld ids there are not asked for (%s); %s",
+                    (long long)lack, (long long)order->rows, a, b, lacking, (long long)more, extra, advice);
     if (lack)
-        return fail(STATUS_INPUT, "%lld of the %lld ids of %s have no score in %s: %s; %s", (long long)lack, (long long)order->rows, a, b, lacking, advice);
+        return fail(STATUS_INPUT, "%lld of the %lld ids of %s have no score in %s: %s; %s", (long long)lack, (long long)order->rows, a, b, lacking,
+                    advice);
     if (more)
         return fail(STATUS_INPUT, "%lld of the %lld ids of %s are not in %s: %s; %s", (long long)more, (long long)scores->rows, b, a, extra, advice);
     return STATUS_OK;
@@ -119,9 +121,11 @@ static status match_columns(const table *order, const char *order_name, const ta
     for (int64_t c = 0; c < order->columns; c++) {
         place[c] = order->columns == 1 && scores->columns == 1 ? 0 : table_column(scores, order->column[c]);
         if (place[c] < 0)
-            return fail(STATUS_INPUT, "%s has a column \"%s\", for which %s has no scores (it has %lld columns, the first \"%s\"); use the sample and the "
-                        "run of the same competition", table_name(order, order_name), order->column[c], table_name(scores, scores_name),
-                        (long long)scores->columns, scores->columns ? scores->column[0] : "");
+            return fail(STATUS_INPUT,
+                        "%s has a column \"%s\", for which %s has no scores (it has %lld columns, the first \"%s\"); use the sample and the "
+                        "run of the same competition",
+                        table_name(order, order_name), order->column[c], table_name(scores, scores_name), (long long)scores->columns,
+                        scores->columns ? scores->column[0] : "");
     }
     return STATUS_OK;
 }

@@ -31,12 +31,12 @@ typedef struct table {
     int64_t columns;  /* of numbers */
     char **column;
     int64_t rows;
-    char *ids;        /* all ids end to end */
-    int64_t *first;   /* rows + 1 offsets into ids */
-    double *value;    /* rows x columns, each a float32; NaN where a cell is no finite number; NULL with TABLE_IGNORE */
-    int64_t *line;    /* line of the file where each record begins, from 1; NULL when filled by hand */
+    char *ids;                                /* all ids end to end */
+    int64_t *first;                           /* rows + 1 offsets into ids */
+    double *value;                            /* rows x columns, each a float32; NaN where a cell is no finite number; NULL with TABLE_IGNORE */
+    int64_t *line;                            /* line of the file where each record begins, from 1; NULL when filled by hand */
     table_fault fault[NUMBER_NOT_FINITE + 1]; /* by number_fault; [NUMBER_FINE] is unused */
-    char sha256[HASH_HEX]; /* of the file; "" when filled by hand */
+    char sha256[HASH_HEX];                    /* of the file; "" when filled by hand */
     int64_t row_room, id_room;
     int64_t *slot, slots; /* of the index */
 } table;
@@ -46,11 +46,11 @@ typedef struct table_request {
     table_numbers numbers;     /* whether the cells beside the id are read */
     const char *const *wanted; /* read these columns alone, in this order; NULL: all but the id */
     int64_t wanted_count;
-    const label_rule *labels;  /* the cells are labels: NaN where unlabelled, a fault (NUMBER_FOREIGN) where neither that nor in 0..1 */
+    const label_rule *labels; /* the cells are labels: NaN where unlabelled, a fault (NUMBER_FOREIGN) where neither that nor in 0..1 */
 } table_request;
 
-/* Strict CSV (docs/formats.md). STATUS_INPUT names file, record and byte, or the column that is missing and those that are there. Cells that are no numbers
- * are counted in t->fault, not refused. */
+/* Strict CSV (docs/formats.md). STATUS_INPUT names file, record and byte, or the column that is missing and those that are there. Cells that are no
+ * numbers are counted in t->fault, not refused. */
 status table_read(const char *path, const table_request *request, table *t);
 /* By hand: names are copied. */
 status table_begin(const char *id_name, const char *const *column, int64_t columns, table *t);

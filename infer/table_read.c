@@ -14,14 +14,14 @@ typedef struct reading {
     const char *path;
     csv_file file;
     csv_reader *reader;
-    const char *map;   /* the file once more, to count lines */
+    const char *map; /* the file once more, to count lines */
     size_t map_bytes;
-    uint64_t counted;  /* bytes */
-    int64_t line;      /* of the byte `counted` */
-    int64_t *place;    /* field of each column of numbers */
-    char **name;       /* headings of all fields */
+    uint64_t counted; /* bytes */
+    int64_t line;     /* of the byte `counted` */
+    int64_t *place;   /* field of each column of numbers */
+    char **name;      /* headings of all fields */
     int64_t width;
-    double *value;     /* of one record */
+    double *value; /* of one record */
 } reading;
 
 static status next_record(reading *r, bool *there)

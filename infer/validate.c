@@ -63,8 +63,8 @@ static void check_ids(report *r, const table_repeats *repeats)
     count = count_absent(s, g, &first);
     if (count) {
         table_show_id(s, first, id);
-        fprintf(r->to, "%s: %lld ids of %s are missing, the first %s (its line %lld); every id of the sample needs a line\n", g->path, (long long)count,
-                s->path, id, (long long)s->line[first]);
+        fprintf(r->to, "%s: %lld ids of %s are missing, the first %s (its line %lld); every id of the sample needs a line\n", g->path,
+                (long long)count, s->path, id, (long long)s->line[first]);
         r->faults++;
     }
     if (g->rows != s->rows) {
@@ -93,7 +93,8 @@ static void check_order(report *r)
 
 static void check_numbers(report *r, validate_result *result)
 {
-    static const char *const what[] = {[NUMBER_EMPTY] = "an empty cell", [NUMBER_FOREIGN] = "not a number: ", [NUMBER_NOT_FINITE] = "not a finite number: "};
+    static const char *const what[] = {
+        [NUMBER_EMPTY] = "an empty cell", [NUMBER_FOREIGN] = "not a number: ", [NUMBER_NOT_FINITE] = "not a finite number: "};
     const table *g = r->given;
     int64_t first = 0;
     for (int kind = NUMBER_EMPTY; kind <= NUMBER_NOT_FINITE; kind++)
@@ -103,8 +104,8 @@ static void check_numbers(report *r, validate_result *result)
         if ((g->value[i] < 0 || g->value[i] > 1) && result->outside++ == 0)
             first = i / g->columns;
     if (result->outside)
-        fprintf(r->to, "%s: line %lld: a number outside [0, 1] (%lld in all): allowed, but probabilities lie inside\n", g->path, (long long)g->line[first],
-                (long long)result->outside);
+        fprintf(r->to, "%s: line %lld: a number outside [0, 1] (%lld in all): allowed, but probabilities lie inside\n", g->path,
+                (long long)g->line[first], (long long)result->outside);
 }
 
 status validate_submission(const char *path, const char *sample_path, FILE *to, validate_result *result)
@@ -118,8 +119,9 @@ status validate_submission(const char *path, const char *sample_path, FILE *to, 
     st = table_read(path, &(table_request){.numbers = TABLE_VALUES}, &given);
     if (st == STATUS_INPUT && file_exists(path)) { /* no CSV that can be read is no submission */
         fprintf(to, "%s\n", status_message());
-        st = fail(STATUS_CHECK, "%s is not a valid submission for %s: it cannot be read as a CSV; correct it or write it again with infer --sample-submission", path,
-                  sample_path);
+        st = fail(STATUS_CHECK,
+                  "%s is not a valid submission for %s: it cannot be read as a CSV; correct it or write it again with infer --sample-submission",
+                  path, sample_path);
     }
     TRY_DONE(st);
     TRY_DONE(table_index(&sample, &in_sample));
@@ -139,8 +141,10 @@ status validate_submission(const char *path, const char *sample_path, FILE *to, 
     check_numbers(&r, result);
     result->rows = given.rows;
     if (r.faults)
-        st = fail(STATUS_CHECK, "%s is not a valid submission for %s: %d kinds of fault, listed above; correct them or write it again with infer "
-                  "--sample-submission", path, sample_path, r.faults);
+        st = fail(STATUS_CHECK,
+                  "%s is not a valid submission for %s: %d kinds of fault, listed above; correct them or write it again with infer "
+                  "--sample-submission",
+                  path, sample_path, r.faults);
 done:
     table_free(&given);
     table_free(&sample);

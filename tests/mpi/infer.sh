@@ -136,7 +136,9 @@ expect 2 "give one of them" "$bin/infer" --run run/a --blend a.csv --out no.csv
 expect 2 "to score" "$bin/infer" --run run/a --out no.csv
 printf 'id,toxic\n0,yes\n' >words.csv
 expect 3 "is no label" "$bin/infer" --run run/a --input tokens/test --truth words.csv --out no.csv
-head -c 20000 run/a/step-000007/model.safetensors >cut && cp -r run/a run/cut && cp cut run/cut/step-000007/model.safetensors && sed -i 's/"state": "./"state": "f/' run/cut/step-000007/state.json
-expect 3 "model.safetensors" launch $few "$bin/infer" --run run/cut --input tokens/test --out no.csv
+cp -r run/a run/cut && head -c 20000 run/a/step-000007/model.safetensors >run/cut/step-000007/model.safetensors
+expect 3 "model.safetensors" launch $few "$bin/infer" --run run/cut --input tokens/test --work none --out no.csv
+cp -r run/a run/flipped && printf '\377' | dd of=run/flipped/step-000007/model.safetensors bs=1 seek=150000 conv=notrunc 2>/dev/null
+expect 3 "not those of the run: state hash" launch $few "$bin/infer" --run run/flipped --input tokens/test --work none --out no.csv
 [ -e no.csv ] && wrong "a refused job left a submission"
 exit $((failures > 0))

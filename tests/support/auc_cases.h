@@ -62,8 +62,8 @@ static inline auc_cases *auc_cases_load(const char *path)
 static inline void auc_cases_compare(const auc_case *c, const auc_count *got)
 {
     ck_assert_msg(got->twice_wins == (unsigned __int128)c->twice_wins && got->pairs == (unsigned __int128)c->pairs,
-                  "%s: %lld of %lld pairs, not %lld of %lld", c->name, (long long)got->twice_wins, (long long)got->pairs,
-                  (long long)c->twice_wins, (long long)c->pairs);
+                  "%s: %lld of %lld pairs, not %lld of %lld", c->name, (long long)got->twice_wins, (long long)got->pairs, (long long)c->twice_wins,
+                  (long long)c->pairs);
     ck_assert_msg(isnan(c->auc) == (got->pairs == 0), "%s: undefined exactly where one class is missing", c->name);
     if (got->pairs)
         ck_assert_msg(fabs(auc_value(got) - c->auc) <= 1e-12, "%s: %.17g, not %.17g", c->name, auc_value(got), c->auc);

@@ -12,6 +12,7 @@
 
 #include "common/comm.h"
 #include "common/files.h"
+#include "infer/network.h"
 #include "model/bert.h"
 #include "model/cpu/cpu.h"
 #include "model/model_init.h"
@@ -78,7 +79,9 @@ static status make_weights(maker *m)
     TRY(weights_save(path, m->table, m->parameters));
     free(path);
     char state[32];
-    snprintf(state, sizeof state, "%016llx", (unsigned long long)(m->seed * 0x9e3779b97f4a7c15u));
+    uint64_t hash;
+    TRY(network_state_hash(m->table, m->parameters, &hash));
+    snprintf(state, sizeof state, "%016llx", (unsigned long long)hash);
     TRY(put_json(weights, "state.json", json_pack("{s:i, s:s}", "step", 7, "state", state)));
     TRY(file_join(m->run, "last", &path));
     TRY(file_write_atomic(path, "step-000007\n", 12));
@@ -97,11 +100,12 @@ static status describe(maker *m)
     free(path);
     for (int i = 0; i < m->labels; i++)
         json_array_append_new(labels, json_string(m->label[i]));
-    return put_json(m->run, "run.json", json_pack("{s:i, s:i, s:s, s:s, s:I, s:s, s:s, s:{s:i, s:i, s:i}, s:o}", "format", 1, "arithmetic", ARITHMETIC_VERSION,
-                                                  "recipe_sha256", "0000000000000000000000000000000000000000000000000000000000000000", "tokenizer",
-                                                  dataset_tokenizer(m->rows), "max_length", (json_int_t)m->max_length, "pooling", m->padded ? "padded" : "real",
-                                                  "truncate", m->truncate, "vocabulary", "cls", m->input.cls, "sep", m->input.sep, "pad", m->input.pad,
-                                                  "labels", labels));
+    return put_json(m->run, "run.json",
+                    json_pack("{s:i, s:i, s:s, s:s, s:I, s:s, s:s, s:{s:i, s:i, s:i}, s:o}", "format", 1, "arithmetic", ARITHMETIC_VERSION,
+                              "recipe_sha256", "0000000000000000000000000000000000000000000000000000000000000000", "tokenizer",
+                              dataset_tokenizer(m->rows), "max_length", (json_int_t)m->max_length, "pooling", m->padded ? "padded" : "real",
+                              "truncate", m->truncate, "vocabulary", "cls", m->input.cls, "sep", m->input.sep, "pad", m->input.pad, "labels",
+                              labels));
 }
 
 static status score_rows(maker *m, FILE *to)
@@ -166,8 +170,14 @@ int main(int argc, char **argv)
         fprintf(stderr, "make_run RUN MODEL DATA SEED real|padded MAX_LENGTH TRUNCATE EXPECTED_CSV [LABEL,...]\n");
         return 2;
     }
-    maker m = {.run = argv[1], .model = argv[2], .data = argv[3], .seed = strtoull(argv[4], NULL, 10), .padded = strcmp(argv[5], "padded") == 0,
-               .max_length = strtoll(argv[6], NULL, 10), .truncate = argv[7], .expected = argv[8]};
+    maker m = {.run = argv[1],
+               .model = argv[2],
+               .data = argv[3],
+               .seed = strtoull(argv[4], NULL, 10),
+               .padded = strcmp(argv[5], "padded") == 0,
+               .max_length = strtoll(argv[6], NULL, 10),
+               .truncate = argv[7],
+               .expected = argv[8]};
     char *names = argc > 9 ? argv[9] : (char[]){"toxic"};
     for (char *name; m.labels < 8 && (name = strsep(&names, ",")) != NULL;)
         m.label[m.labels++] = name;

@@ -39,7 +39,8 @@ START_TEST(measure_per_language)
     }
     measure m;
     int64_t pairs;
-    ck_ok(measure_create(&(measure_rows){.rows = ROWS, .labels = LABELS, .name = (const char *const[]){"a", "b"}, .score = score, .label = label, .lang = lang}, &m));
+    ck_ok(measure_create(
+        &(measure_rows){.rows = ROWS, .labels = LABELS, .name = (const char *const[]){"a", "b"}, .score = score, .label = label, .lang = lang}, &m));
     ck_assert_int_eq(m.langs, 5);
     for (int c = 0; c < LABELS; c++)
         for (int l = -1; l < 5; l++) {
@@ -64,15 +65,17 @@ START_TEST(measure_says_undefined)
     measure m;
     char *text = NULL;
     size_t n;
-    ck_ok(measure_create(&(measure_rows){.rows = 2, .labels = 1, .name = (const char *const[]){"toxic"}, .score = (float[]){0.1f, 0.2f},
-                                         .label = (float[]){1, 0.5f}}, &m));
+    ck_ok(measure_create(
+        &(measure_rows){.rows = 2, .labels = 1, .name = (const char *const[]){"toxic"}, .score = (float[]){0.1f, 0.2f}, .label = (float[]){1, 0.5f}},
+        &m));
     FILE *f = open_memstream(&text, &n);
     measure_print(&m, f);
     fclose(f);
     ck_assert_ptr_nonnull(strstr(text, "undefined: one class"));
     free(text);
     measure_free(&m);
-    ck_fails(measure_create(&(measure_rows){.rows = 1, .labels = 1, .name = (const char *const[]){"toxic"}, .score = (float[]){NAN}, .label = (float[]){1}}, &m),
+    ck_fails(measure_create(
+                 &(measure_rows){.rows = 1, .labels = 1, .name = (const char *const[]){"toxic"}, .score = (float[]){NAN}, .label = (float[]){1}}, &m),
              STATUS_CHECK, "not a number");
 }
 END_TEST

@@ -85,9 +85,25 @@ START_TEST(number_forms)
         float x;
         const char *text;
     } cases[] = {
-        {0.1f, "0.1"}, {1.0f, "1"}, {0.0f, "0"}, {-0.0f, "-0"}, {0.5f, "0.5"}, {1.0f / 3.0f, "0.33333334"}, {0.0001f, "0.0001"}, {1e-5f, "1e-05"},
-        {1.5e-5f, "1.5e-05"}, {1e-45f, "1e-45"}, {1.17549435e-38f, "1.1754944e-38"}, {3.40282347e+38f, "3.4028235e+38"}, {16777216.0f, "16777216"},
-        {123456792.0f, "123456790"}, {1e9f, "1e+09"}, {1500.0f, "1500"}, {-12.25f, "-12.25"}, {0.99999994f, "0.99999994"}, {100.0f, "100"},
+        {0.1f, "0.1"},
+        {1.0f, "1"},
+        {0.0f, "0"},
+        {-0.0f, "-0"},
+        {0.5f, "0.5"},
+        {1.0f / 3.0f, "0.33333334"},
+        {0.0001f, "0.0001"},
+        {1e-5f, "1e-05"},
+        {1.5e-5f, "1.5e-05"},
+        {1e-45f, "1e-45"},
+        {1.17549435e-38f, "1.1754944e-38"},
+        {3.40282347e+38f, "3.4028235e+38"},
+        {16777216.0f, "16777216"},
+        {123456792.0f, "123456790"},
+        {1e9f, "1e+09"},
+        {1500.0f, "1500"},
+        {-12.25f, "-12.25"},
+        {0.99999994f, "0.99999994"},
+        {100.0f, "100"},
         {0.00012f, "0.00012"},
     };
     char text[NUMBER_BYTES];
@@ -111,10 +127,16 @@ START_TEST(number_reads)
         number_fault fault;
         double value;
     } cases[] = {
-        {"0.25", NUMBER_FINE, 0.25}, {" 1e-3\t", NUMBER_FINE, 1e-3}, {"+.5", NUMBER_FINE, 0.5}, {"-2.", NUMBER_FINE, -2}, {"", NUMBER_EMPTY, 0},
-        {"  ", NUMBER_EMPTY, 0}, {"nan", NUMBER_NOT_FINITE, 0}, {"-NaN", NUMBER_NOT_FINITE, 0}, {"inf", NUMBER_NOT_FINITE, 0},
-        {"-Infinity", NUMBER_NOT_FINITE, 0}, {"1e39", NUMBER_NOT_FINITE, 0}, {"1e999", NUMBER_NOT_FINITE, 0}, {"0x1p3", NUMBER_FOREIGN, 0}, {"1,5", NUMBER_FOREIGN, 0},
-        {"0.5x", NUMBER_FOREIGN, 0}, {"e5", NUMBER_FOREIGN, 0}, {"1 2", NUMBER_FOREIGN, 0}, {"none", NUMBER_FOREIGN, 0}, {"--1", NUMBER_FOREIGN, 0},
+        {"0.25", NUMBER_FINE, 0.25},    {" 1e-3\t", NUMBER_FINE, 1e-3},
+        {"+.5", NUMBER_FINE, 0.5},      {"-2.", NUMBER_FINE, -2},
+        {"", NUMBER_EMPTY, 0},          {"  ", NUMBER_EMPTY, 0},
+        {"nan", NUMBER_NOT_FINITE, 0},  {"-NaN", NUMBER_NOT_FINITE, 0},
+        {"inf", NUMBER_NOT_FINITE, 0},  {"-Infinity", NUMBER_NOT_FINITE, 0},
+        {"1e39", NUMBER_NOT_FINITE, 0}, {"1e999", NUMBER_NOT_FINITE, 0},
+        {"0x1p3", NUMBER_FOREIGN, 0},   {"1,5", NUMBER_FOREIGN, 0},
+        {"0.5x", NUMBER_FOREIGN, 0},    {"e5", NUMBER_FOREIGN, 0},
+        {"1 2", NUMBER_FOREIGN, 0},     {"none", NUMBER_FOREIGN, 0},
+        {"--1", NUMBER_FOREIGN, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         float x = 0;
@@ -124,7 +146,10 @@ START_TEST(number_reads)
             ck_assert(x == (float)cases[i].value);
     }
     float x;
-    ck_assert_int_eq(number_read("0.5\0" "1", 5, &x), NUMBER_FOREIGN);
+    ck_assert_int_eq(number_read("0.5\0"
+                                 "1",
+                                 5, &x),
+                     NUMBER_FOREIGN);
 }
 END_TEST
 

@@ -191,7 +191,8 @@ START_TEST(table_reads)
     static const char text[] = "\xef\xbb\xbftext,id,x\n\"a\nb\",7,1\n\nc,\"q\"\"r\",\n";
     table t;
     table_repeats repeats;
-    ck_ok(table_read(write_text("t.csv", text, sizeof text - 1), &(table_request){.numbers = TABLE_VALUES, .wanted = (const char *const[]){"x"}, .wanted_count = 1}, &t));
+    ck_ok(table_read(write_text("t.csv", text, sizeof text - 1),
+                     &(table_request){.numbers = TABLE_VALUES, .wanted = (const char *const[]){"x"}, .wanted_count = 1}, &t));
     ck_assert_int_eq(t.rows, 2);
     ck_assert_int_eq(t.id_place, 1);
     ck_assert_int_eq(t.line[0], 2);
@@ -202,8 +203,8 @@ START_TEST(table_reads)
     ck_assert_int_eq(table_find(&t, "q\"r", 3), 1);
     ck_assert_int_eq(table_find(&t, "8", 1), -1);
     table_free(&t);
-    ck_fails(table_read(write_text("t.csv", text, sizeof text - 1), &(table_request){.wanted = (const char *const[]){"y"}, .wanted_count = 1}, &t), STATUS_INPUT,
-             "no column \"y\"; its columns are \"text\", \"id\", \"x\"");
+    ck_fails(table_read(write_text("t.csv", text, sizeof text - 1), &(table_request){.wanted = (const char *const[]){"y"}, .wanted_count = 1}, &t),
+             STATUS_INPUT, "no column \"y\"; its columns are \"text\", \"id\", \"x\"");
     ck_fails(table_read(write_text("t.csv", "id,x\n1\n", 7), &(table_request){0}, &t), STATUS_INPUT, "record 1");
     ck_fails(table_read(write_text("t.csv", "id,x\n", 5), &(table_request){0}, &t), STATUS_INPUT, "no records");
     ck_fails(table_read(write_text("t.csv", "", 0), &(table_request){0}, &t), STATUS_INPUT, "empty");
@@ -214,5 +215,6 @@ END_TEST
 
 int main(void)
 {
-    return support_run("submission", (const TTest *[]){submission_in_sample_order, submission_bytes, submission_blends, submission_blend_refuses, table_reads, NULL});
+    return support_run("submission", (const TTest *[]){submission_in_sample_order, submission_bytes, submission_blends, submission_blend_refuses,
+                                                       table_reads, NULL});
 }

@@ -105,6 +105,6 @@ END_TEST
 
 int main(void)
 {
-    return support_run("permutation", (const TTest *[]){permutation_small_bijections, permutation_big_inverse, permutation_as_defined,
-                                                        permutation_spreads, NULL});
+    return support_run("permutation",
+                       (const TTest *[]){permutation_small_bijections, permutation_big_inverse, permutation_as_defined, permutation_spreads, NULL});
 }
