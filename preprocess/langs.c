@@ -94,8 +94,9 @@ status langs_unite(lang_set *l)
         whole += bytes[r];
     TRY_DONE(comm_agree(memory_new(&all, whole, "the languages")));
     comm_all_gather_parts(mine, bytes, all);
-    for (const char *p = all; p < all + whole; p += strlen(p) + 1)
-        TRY_DONE(langs_add(l, p, strlen(p)));
+    for (const char *p = all; p < all + whole && st == STATUS_OK; p += strlen(p) + 1)
+        st = langs_add(l, p, strlen(p));
+    st = comm_agree(st);
 done:
     free(mine);
     free(all);

@@ -109,10 +109,10 @@ static status run_view(const option_list *words)
     return comm_rank() == 0 ? view_run(&view, stdout) : STATUS_OK;
 }
 
-static status run_stage(const option_list *words)
+/* The options as the stage wants them; *identity is the caller's to free. */
+static status set_stage(const option_list *words, stage_options *stage, char **identity)
 {
-    char *identity = NULL;
-    stage_options stage = {
+    *stage = (stage_options){
         .inputs = words->item, .input_count = (int64_t)words->count, .vocab = o.vocab, .out = o.out, .split_bytes = o.split, .fill = o.fill,
         .tokenizer = {.lower_case = (tokenizer_choice)o.lower}, .report_length = o.report_length,
         .rules = {.na_keep = o.na == NA_KEEP, .memory = o.memory,
@@ -123,22 +123,29 @@ static status run_stage(const option_list *words)
     if (o.na == NA_KEEP && o.fill_given)
         return fail(STATUS_USAGE, "--fill has no use with --na keep, which takes no text as missing; leave one of them out");
     if (o.unlabelled && o.unlabelled[0]) {
-        TRY(option_read_real("unlabelled", o.unlabelled, &stage.rules.label.unlabelled));
-        stage.rules.label.has_unlabelled = true;
+        TRY(option_read_real("unlabelled", o.unlabelled, &stage->rules.label.unlabelled));
+        stage->rules.label.has_unlabelled = true;
     }
-    TRY(options_text(&about, table, true, &identity));
-    stage.identity = identity;
-    stop_open(o.time_limit, 60);
-    status st = stage_run(&stage, stdout);
-    if (st == STATUS_STOPPED)
-        log_warn("stopped (%s); whole parts are kept: run the same command again", stop_wanted() ? stop_reason() : "another rank was asked to");
-    free(identity);
-    return st;
+    TRY(options_text(&about, table, true, identity));
+    stage->identity = *identity;
+    return STATUS_OK;
 }
 
 static status run(const option_list *words)
 {
-    return words->count && strcmp(words->item[0], "view") == 0 ? run_view(words) : comm_agree(run_stage(words));
+    stage_options stage;
+    char *identity = NULL;
+    if (words->count && strcmp(words->item[0], "view") == 0)
+        return comm_agree(run_view(words));
+    status st = comm_agree(set_stage(words, &stage, &identity));
+    if (st == STATUS_OK) {
+        stop_open(o.time_limit, 60);
+        st = stage_run(&stage, stdout);
+    }
+    if (st == STATUS_STOPPED)
+        log_warn("stopped (%s); whole parts are kept: run the same command again", stop_wanted() ? stop_reason() : "another rank was asked to");
+    free(identity);
+    return st;
 }
 
 int main(int argc, char **argv)

@@ -113,13 +113,15 @@ done:
 status splits_open(char *const *paths, int64_t count, int64_t split_bytes, csv_splits *out)
 {
     *out = (csv_splits){.inputs = count};
+    status st = STATUS_OK;
     if (count > most_inputs)
-        return fail(STATUS_USAGE, "%lld inputs: %lld at most; join some of them", (long long)count, (long long)most_inputs);
-    status st = memory_new(&out->input, (size_t)count * sizeof *out->input, "the inputs");
+        st = fail(STATUS_USAGE, "%lld inputs: %lld at most; join some of them", (long long)count, (long long)most_inputs);
+    if (st == STATUS_OK)
+        st = memory_new(&out->input, (size_t)count * sizeof *out->input, "the inputs");
     if (st == STATUS_OK)
         st = open_inputs(paths, split_bytes, out);
     TRY(comm_agree(st));
-    TRY(agree_on_sizes(out));
+    TRY(comm_agree(agree_on_sizes(out)));
     TRY(comm_agree(memory_new(&out->split, (size_t)out->count * sizeof *out->split, "the splits")));
     lay_out(out, split_bytes);
     return count_all(out);
