@@ -65,6 +65,7 @@ static status run(const option_list *words)
         TRY(describe_end(&t));
         log_info("finished: %s has the weights (last, best, epoch-N), metrics.jsonl and provenance.json; next: infer --run %s", train_given.out, train_given.out);
     }
+    plan_report_peak(&t);
     trainer_close(&t);
     return st;
 }

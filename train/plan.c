@@ -2,23 +2,32 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/comm.h"
+#include "common/log.h"
 #include "model/cpu/cpu.h"
 
-/* Bytes of private memory that the process has already: the program, its libraries, MPI's buffers. */
-static int64_t resident_now(void)
+/* One number of /proc/self/status, in bytes; 0 where there is none. */
+static int64_t process_memory(const char *name)
 {
     FILE *status_file = fopen("/proc/self/status", "r");
     char line[256];
-    long long kilobytes, sum = 0;
+    long long kilobytes = 0;
+    size_t n = strlen(name);
     while (status_file && fgets(line, sizeof line, status_file))
-        if (sscanf(line, "RssAnon: %lld", &kilobytes) == 1 || sscanf(line, "RssFile: %lld", &kilobytes) == 1)
-            sum += kilobytes;
+        if (strncmp(line, name, n) == 0 && line[n] == ':')
+            kilobytes = strtoll(line + n + 1, NULL, 10);
     if (status_file)
         fclose(status_file);
-    return sum * 1024;
+    return kilobytes * 1024;
+}
+
+/* Private memory that the process has already: the program, its libraries, MPI's buffers. */
+static int64_t resident_now(void)
+{
+    return process_memory("RssAnon") + process_memory("RssFile");
 }
 
 static int64_t data_bytes(const trainer *t, const dataset *d)
@@ -115,4 +124,12 @@ status plan_print(const trainer *t)
     print_bytes("weights of epochs", weights * (epochs < 1 ? 1 : epochs));
     printf("work: %.3g floating-point operations an epoch, %.3g in all\n", work, work * epochs);
     return STATUS_OK;
+}
+
+void plan_report_peak(const trainer *t)
+{
+    /* A rank alone has the parameters and the data in its private memory; several have them in pages that they share. */
+    int64_t once = comm_size() == 1 ? t->table->parameters * (int64_t)sizeof(float) + data_bytes(t, t->train) + data_bytes(t, t->valid) : process_memory("RssShmem");
+    int64_t peak = most(process_memory("VmHWM") - once);
+    log_info("peak memory: %.2f MB a rank, besides what a node has once", (double)peak * 1e-6);
 }

@@ -21,5 +21,7 @@ void plan_count_memory(const trainer *t, plan_memory *m);
 /* Floating-point operations of an epoch, forward and backward, a multiplication and an addition being two. */
 double plan_count_work(const trainer *t);
 status plan_print(const trainer *t);
+/* The most memory that a rank really took, into the log: private, without what is counted once a node. Collective, at the end of a run. */
+void plan_report_peak(const trainer *t);
 
 #endif
