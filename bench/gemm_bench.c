@@ -43,8 +43,8 @@ typedef struct side {
 typedef struct matrices {
     float *x, *y, *w;
     gemm *own;
-    void (*sgemm)(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a, int lda, const float *b, int ldb, float beta,
-                  float *c, int ldc);
+    void (*sgemm)(int order, int ta, int tb, int m, int n, int k, float alpha, const float *a, int lda, const float *b, int ldb, float beta, float *c,
+                  int ldc);
 } matrices;
 
 static const char *const kind_names[KINDS] = {"forward", "dX", "dW", "scores", "context"};
@@ -71,8 +71,8 @@ static void multiply_own(const matrices *m, const shape *s)
         p = (gemm_product){.m = T, .n = I, .k = O, .a = m->y, .a_row = O, .a_k = 1, .b = m->w, .b_k = I, .b_col = 1, .c = m->x, .ldc = I};
         break;
     case TO_WEIGHT:
-        p = (gemm_product){.m = O, .n = I, .k = T, .a = m->y, .a_row = 1, .a_k = O, .b = m->x, .b_k = I, .b_col = 1, .c = m->w, .ldc = I,
-                           .accumulate = true};
+        p = (gemm_product){
+            .m = O, .n = I, .k = T, .a = m->y, .a_row = 1, .a_k = O, .b = m->x, .b_k = I, .b_col = 1, .c = m->w, .ldc = I, .accumulate = true};
         break;
     case SCORES:
         p = (gemm_product){.m = T, .n = T, .k = I, .a = m->x, .a_row = O, .a_k = 1, .b = m->w, .b_k = 1, .b_col = O, .c = m->y, .ldc = T};
@@ -89,21 +89,11 @@ static void multiply_blas(const matrices *m, const shape *s)
     enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 };
     int T = (int)s->tokens, I = (int)s->inputs, O = (int)s->outputs;
     switch (s->kind) {
-    case FORWARD:
-        m->sgemm(ROW_MAJOR, PLAIN, TRANSPOSED, T, O, I, 1, m->x, I, m->w, I, 0, m->y, O);
-        break;
-    case TO_INPUT:
-        m->sgemm(ROW_MAJOR, PLAIN, PLAIN, T, I, O, 1, m->y, O, m->w, I, 0, m->x, I);
-        break;
-    case TO_WEIGHT:
-        m->sgemm(ROW_MAJOR, TRANSPOSED, PLAIN, O, I, T, 1, m->y, O, m->x, I, 1, m->w, I);
-        break;
-    case SCORES:
-        m->sgemm(ROW_MAJOR, PLAIN, TRANSPOSED, T, T, I, 1, m->x, O, m->w, O, 0, m->y, T);
-        break;
-    case CONTEXT:
-        m->sgemm(ROW_MAJOR, PLAIN, PLAIN, T, I, T, 1, m->y, T, m->w, O, 0, m->x, O);
-        break;
+    case FORWARD: m->sgemm(ROW_MAJOR, PLAIN, TRANSPOSED, T, O, I, 1, m->x, I, m->w, I, 0, m->y, O); break;
+    case TO_INPUT: m->sgemm(ROW_MAJOR, PLAIN, PLAIN, T, I, O, 1, m->y, O, m->w, I, 0, m->x, I); break;
+    case TO_WEIGHT: m->sgemm(ROW_MAJOR, TRANSPOSED, PLAIN, O, I, T, 1, m->y, O, m->x, I, 1, m->w, I); break;
+    case SCORES: m->sgemm(ROW_MAJOR, PLAIN, TRANSPOSED, T, T, I, 1, m->x, O, m->w, O, 0, m->y, T); break;
+    case CONTEXT: m->sgemm(ROW_MAJOR, PLAIN, PLAIN, T, I, T, 1, m->y, T, m->w, O, 0, m->x, O); break;
     }
 }
 
@@ -154,21 +144,22 @@ static double time_product(const matrices *m, const shape *s)
 }
 
 /* FMA results a second with everything in registers: ten independent chains, two units, latency four. */
-#define PEAK_FUNCTION(name, features, vec, set, fma, lanes)                                                              \
-    __attribute__((target(features))) static double name(void)                                                           \
-    {                                                                                                                    \
-        enum { CHAINS = 10, STEPS = 400000 };                                                                            \
-        vec sum[CHAINS], x = set(0.999f), y = set(1e-3f);                                                                \
-        for (int c = 0; c < CHAINS; c++)                                                                                 \
-            sum[c] = set((float)c);                                                                                      \
-        double t0 = now();                                                                                               \
-        for (int i = 0; i < STEPS; i++) {                                                                                \
-            for (int c = 0; c < CHAINS; c++)                                                                             \
-                sum[c] = fma(sum[c], x, y);                                                                              \
-            __asm__ volatile("" : "+v"(sum[0]), "+v"(sum[1]), "+v"(sum[2]), "+v"(sum[3]), "+v"(sum[4]), "+v"(sum[5]),    \
-                                  "+v"(sum[6]), "+v"(sum[7]), "+v"(sum[8]), "+v"(sum[9]));                               \
-        }                                                                                                                \
-        return 2.0 * STEPS * CHAINS * lanes / (now() - t0);                                                              \
+#define PEAK_FUNCTION(name, features, vec, set, fma, lanes)                                                                                    \
+    __attribute__((target(features))) static double name(void)                                                                                 \
+    {                                                                                                                                          \
+        enum { CHAINS = 10, STEPS = 400000 };                                                                                                  \
+        vec sum[CHAINS], x = set(0.999f), y = set(1e-3f);                                                                                      \
+        for (int c = 0; c < CHAINS; c++)                                                                                                       \
+            sum[c] = set((float)c);                                                                                                            \
+        double t0 = now();                                                                                                                     \
+        for (int i = 0; i < STEPS; i++) {                                                                                                      \
+            for (int c = 0; c < CHAINS; c++)                                                                                                   \
+                sum[c] = fma(sum[c], x, y);                                                                                                    \
+            __asm__ volatile(""                                                                                                                \
+                             : "+v"(sum[0]), "+v"(sum[1]), "+v"(sum[2]), "+v"(sum[3]), "+v"(sum[4]), "+v"(sum[5]), "+v"(sum[6]), "+v"(sum[7]), \
+                               "+v"(sum[8]), "+v"(sum[9]));                                                                                    \
+        }                                                                                                                                      \
+        return 2.0 * STEPS * CHAINS * lanes / (now() - t0);                                                                                    \
     }
 PEAK_FUNCTION(peak_avx512, "avx512f", __m512, _mm512_set1_ps, _mm512_fmadd_ps, 16)
 PEAK_FUNCTION(peak_avx2, "avx2,fma", __m256, _mm256_set1_ps, _mm256_fmadd_ps, 8)
@@ -276,7 +267,8 @@ static int list_shapes(shape *shapes, const char *only)
     int kept = 0;
     for (int i = 0; i < n; i++) {
         char text[NAME];
-        snprintf(text, sizeof text, "%s %d->%d x%d", kind_names[shapes[i].kind], (int)shapes[i].inputs, (int)shapes[i].outputs, (int)shapes[i].tokens);
+        snprintf(text, sizeof text, "%s %d->%d x%d", kind_names[shapes[i].kind], (int)shapes[i].inputs, (int)shapes[i].outputs,
+                 (int)shapes[i].tokens);
         if (!only || strstr(text, only))
             shapes[kept++] = shapes[i];
     }
@@ -353,9 +345,8 @@ int main(int argc, char **argv)
 {
     static const struct option options[] = {{"rounds", required_argument, NULL, 'r'}, {"only", required_argument, NULL, 'o'}, {0}};
     static shape shapes[MOST_SHAPES];
-    static side sides[SIDES] = {{.name = "avx512", .isa = CPU_ISA_AVX512}, {.name = "avx2", .isa = CPU_ISA_AVX2},
-                                {.name = "default", .core = ""}, {.name = "Haswell", .core = "Haswell"},
-                                {.name = "SkylakeX", .core = "SkylakeX"}, {.name = "Zen", .core = "Zen"}};
+    static side sides[SIDES] = {{.name = "avx512", .isa = CPU_ISA_AVX512}, {.name = "avx2", .isa = CPU_ISA_AVX2},    {.name = "default", .core = ""},
+                                {.name = "Haswell", .core = "Haswell"},    {.name = "SkylakeX", .core = "SkylakeX"}, {.name = "Zen", .core = "Zen"}};
     int rounds = 5;
     const char *only = NULL;
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {

@@ -33,12 +33,12 @@ struct threads {
     worker_start *workers; /* count - 1 */
     _Atomic(threads_task) task;
     _Atomic(void *) job;
-    _Atomic int64_t base;      /* number of the first task of this run */
-    _Atomic uint32_t size;     /* tasks of this run */
+    _Atomic int64_t base;  /* number of the first task of this run */
+    _Atomic uint32_t size; /* tasks of this run */
     _Alignas(64) _Atomic uint64_t ticket;
     _Alignas(64) _Atomic uint32_t unfinished; /* the caller sleeps on it */
     _Atomic uint32_t caller_sleeps;
-    _Alignas(64) _Atomic uint32_t signal;     /* the workers sleep on it; changes with every run */
+    _Alignas(64) _Atomic uint32_t signal; /* the workers sleep on it; changes with every run */
     _Atomic uint32_t sleepers;
     atomic_bool stop;
 };

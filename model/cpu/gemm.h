@@ -47,7 +47,7 @@ typedef struct gemm_product {
     const float *bias; /* n, one a column */
     float *pre;        /* m x n, the values that map reads; needs map; must not overlap c */
     int64_t ldpre;
-    gemm_map map;      /* c = map(value) */
+    gemm_map map; /* c = map(value) */
 } gemm_product;
 
 /* Local. `isa` as for isa_choose; `pool` (may be NULL: one thread) is borrowed and must outlive it. Packing buffers for every worker are

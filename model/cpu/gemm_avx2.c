@@ -2,26 +2,41 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-#define REG __m256
-#define LANES 8
-#define ROWS 6
+#define REG      __m256
+#define LANES    8
+#define ROWS     6
 #define A_STRIDE 8
 #ifndef KC
 #define KC 384
 #endif
 #define KERNELS gemm_kernels_avx2
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE  static inline __attribute__((always_inline))
 
 INLINE __m256i first(int64_t n)
 {
     static const int32_t ones_then_zeros[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
     return _mm256_loadu_si256((const __m256i *)(ones_then_zeros + 8 - n));
 }
-INLINE REG reg_zero(void) { return _mm256_setzero_ps(); }
-INLINE REG reg_set(float x) { return _mm256_set1_ps(x); }
-INLINE REG reg_load(const float *p) { return _mm256_loadu_ps(p); }
-INLINE void reg_store(float *p, REG v) { _mm256_storeu_ps(p, v); }
-INLINE REG reg_load_part(const float *p, int64_t n) { return n == LANES ? reg_load(p) : _mm256_maskload_ps(p, first(n)); }
+INLINE REG reg_zero(void)
+{
+    return _mm256_setzero_ps();
+}
+INLINE REG reg_set(float x)
+{
+    return _mm256_set1_ps(x);
+}
+INLINE REG reg_load(const float *p)
+{
+    return _mm256_loadu_ps(p);
+}
+INLINE void reg_store(float *p, REG v)
+{
+    _mm256_storeu_ps(p, v);
+}
+INLINE REG reg_load_part(const float *p, int64_t n)
+{
+    return n == LANES ? reg_load(p) : _mm256_maskload_ps(p, first(n));
+}
 INLINE void reg_store_part(float *p, int64_t n, REG v)
 {
     if (n == LANES)
@@ -29,9 +44,18 @@ INLINE void reg_store_part(float *p, int64_t n, REG v)
     else
         _mm256_maskstore_ps(p, first(n), v);
 }
-INLINE REG reg_fma(REG a, REG b, REG c) { return _mm256_fmadd_ps(a, b, c); }
-INLINE REG reg_mul(REG a, REG b) { return _mm256_mul_ps(a, b); }
-INLINE REG reg_add(REG a, REG b) { return _mm256_add_ps(a, b); }
+INLINE REG reg_fma(REG a, REG b, REG c)
+{
+    return _mm256_fmadd_ps(a, b, c);
+}
+INLINE REG reg_mul(REG a, REG b)
+{
+    return _mm256_mul_ps(a, b);
+}
+INLINE REG reg_add(REG a, REG b)
+{
+    return _mm256_add_ps(a, b);
+}
 #define reg_keep(v) __asm__("" : "+x"(v))
 
 INLINE void reg_transpose(REG v[LANES])

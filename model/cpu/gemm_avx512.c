@@ -2,26 +2,56 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-#define REG __m512
-#define LANES 16
-#define ROWS 14
+#define REG      __m512
+#define LANES    16
+#define ROWS     14
 #define A_STRIDE 16
 #ifndef KC
 #define KC 384
 #endif
 #define KERNELS gemm_kernels_avx512
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE  static inline __attribute__((always_inline))
 
-INLINE __mmask16 first(int64_t n) { return (__mmask16)(0xffffu >> (16 - n)); }
-INLINE REG reg_zero(void) { return _mm512_setzero_ps(); }
-INLINE REG reg_set(float x) { return _mm512_set1_ps(x); }
-INLINE REG reg_load(const float *p) { return _mm512_loadu_ps(p); }
-INLINE void reg_store(float *p, REG v) { _mm512_storeu_ps(p, v); }
-INLINE REG reg_load_part(const float *p, int64_t n) { return _mm512_maskz_loadu_ps(first(n), p); }
-INLINE void reg_store_part(float *p, int64_t n, REG v) { _mm512_mask_storeu_ps(p, first(n), v); }
-INLINE REG reg_fma(REG a, REG b, REG c) { return _mm512_fmadd_ps(a, b, c); }
-INLINE REG reg_mul(REG a, REG b) { return _mm512_mul_ps(a, b); }
-INLINE REG reg_add(REG a, REG b) { return _mm512_add_ps(a, b); }
+INLINE __mmask16 first(int64_t n)
+{
+    return (__mmask16)(0xffffu >> (16 - n));
+}
+INLINE REG reg_zero(void)
+{
+    return _mm512_setzero_ps();
+}
+INLINE REG reg_set(float x)
+{
+    return _mm512_set1_ps(x);
+}
+INLINE REG reg_load(const float *p)
+{
+    return _mm512_loadu_ps(p);
+}
+INLINE void reg_store(float *p, REG v)
+{
+    _mm512_storeu_ps(p, v);
+}
+INLINE REG reg_load_part(const float *p, int64_t n)
+{
+    return _mm512_maskz_loadu_ps(first(n), p);
+}
+INLINE void reg_store_part(float *p, int64_t n, REG v)
+{
+    _mm512_mask_storeu_ps(p, first(n), v);
+}
+INLINE REG reg_fma(REG a, REG b, REG c)
+{
+    return _mm512_fmadd_ps(a, b, c);
+}
+INLINE REG reg_mul(REG a, REG b)
+{
+    return _mm512_mul_ps(a, b);
+}
+INLINE REG reg_add(REG a, REG b)
+{
+    return _mm512_add_ps(a, b);
+}
 #define reg_keep(v) __asm__("" : "+v"(v))
 
 INLINE void reg_transpose(REG v[LANES])

@@ -39,22 +39,22 @@ typedef struct gemm_pack {
 
 typedef struct gemm_tile {
     int64_t k;
-    const float *a, *b;      /* packed panels */
-    int64_t rows, cols;      /* 1 .. gemm_kernels.rows, cols */
-    const float *start;      /* where the chains start: rows x cols, or NULL for +0 */
+    const float *a, *b; /* packed panels */
+    int64_t rows, cols; /* 1 .. gemm_kernels.rows, cols */
+    const float *start; /* where the chains start: rows x cols, or NULL for +0 */
     int64_t start_stride;
     float *to;
     int64_t to_stride;
-    bool finish;             /* last part of k: times scale, plus bias (may be NULL) */
+    bool finish; /* last part of k: times scale, plus bias (may be NULL) */
     float scale;
     const float *bias;
-    const float *next;       /* C of the tile that follows: fetched meanwhile */
+    const float *next; /* C of the tile that follows: fetched meanwhile */
 } gemm_tile;
 
 typedef struct gemm_kernels {
     int64_t rows, cols; /* of a full tile */
     int64_t a_stride;
-    int64_t kc;         /* most steps of k in a packed panel */
+    int64_t kc; /* most steps of k in a packed panel */
     void (*pack)(const gemm_pack *p);
     void (*tile)(const gemm_tile *t);
 } gemm_kernels;

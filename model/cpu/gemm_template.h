@@ -30,8 +30,7 @@ static void pack_rows(const gemm_pack *p)
                 int64_t there = p->cut.lanes - lane; /* reading on into the next panel's lanes is harmless */
                 for (int64_t k = 0; k < steps; k++) {
                     __builtin_prefetch(from + (k + CHUNK) * p->k_stride); /* short runs in many rows: no hardware foresees them */
-                    reg_store(to + k * p->stride, there >= LANES ? reg_load(from + k * p->k_stride)
-                                                                 : reg_load_part(from + k * p->k_stride, there));
+                    reg_store(to + k * p->stride, there >= LANES ? reg_load(from + k * p->k_stride) : reg_load_part(from + k * p->k_stride, there));
                 }
             }
         }
@@ -157,9 +156,15 @@ static inline __attribute__((always_inline)) void tile_of(const gemm_tile *t, co
 }
 
 /* Register numbers can't be computed, so every number of rows has its own code; and one register's width where the columns fit in it. */
-#define TILE(rows)                                                           \
-    static void tile_##rows##_1(const gemm_tile *t) { tile_of(t, rows, 1); } \
-    static void tile_##rows##_2(const gemm_tile *t) { tile_of(t, rows, 2); }
+#define TILE(rows)                                  \
+    static void tile_##rows##_1(const gemm_tile *t) \
+    {                                               \
+        tile_of(t, rows, 1);                        \
+    }                                               \
+    static void tile_##rows##_2(const gemm_tile *t) \
+    {                                               \
+        tile_of(t, rows, 2);                        \
+    }
 #define TILE_ENTRY(rows) [rows - 1] = {tile_##rows##_1, tile_##rows##_2},
 #if ROWS == 4
 #define FOR_ROWS(x) x(1) x(2) x(3) x(4)

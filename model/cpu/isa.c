@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-static const char *const names[] = {
-    [CPU_ISA_AUTO] = "auto", [CPU_ISA_PLAIN] = "plain", [CPU_ISA_AVX2] = "avx2", [CPU_ISA_AVX512] = "avx512"};
+static const char *const names[] = {[CPU_ISA_AUTO] = "auto", [CPU_ISA_PLAIN] = "plain", [CPU_ISA_AVX2] = "avx2", [CPU_ISA_AVX512] = "avx512"};
 
 status isa_parse(const char *text, cpu_isa *out)
 {
@@ -22,10 +21,8 @@ int isa_supported(cpu_isa isa)
     __builtin_cpu_init();
     switch (isa) {
     case CPU_ISA_AUTO:
-    case CPU_ISA_PLAIN:
-        return 1;
-    case CPU_ISA_AVX2:
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case CPU_ISA_PLAIN: return 1;
+    case CPU_ISA_AVX2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     case CPU_ISA_AVX512:
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma");

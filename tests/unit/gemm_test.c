@@ -227,7 +227,17 @@ START_TEST(cutting_k_into_calls_changes_no_bit)
         if (!objects[s][2])
             continue;
         matrix whole = copy_matrix(&c), parts = copy_matrix(&c);
-        gemm_product p = {.m = m, .n = n, .k = k, .a = a.p, .a_row = 1, .a_k = a.row, .b = b.p, .b_k = b.row, .b_col = 1, .c = whole.p, .ldc = c.row,
+        gemm_product p = {.m = m,
+                          .n = n,
+                          .k = k,
+                          .a = a.p,
+                          .a_row = 1,
+                          .a_k = a.row,
+                          .b = b.p,
+                          .b_k = b.row,
+                          .b_col = 1,
+                          .c = whole.p,
+                          .ldc = c.row,
                           .accumulate = true};
         gemm_run(objects[s][2], &p);
         gemm_product first = p, second = p;
@@ -270,8 +280,18 @@ START_TEST(workers_have_buffers_of_their_own)
         matrix c = new_matrix(HEADS * length, length, ROWS_TOGETHER), want = copy_matrix(&c);
         heads h = {.g = objects[s][MOST_THREADS]};
         for (int i = 0; i < HEADS; i++) {
-            h.p[i] = (gemm_product){.m = length, .n = length, .k = SIZE, .a = q.p + i * SIZE, .a_row = q.row, .a_k = 1, .b = k.p + i * SIZE,
-                                    .b_k = 1, .b_col = k.row, .c = want.p + i * length * c.row, .ldc = c.row, .scale = 0.17677669f};
+            h.p[i] = (gemm_product){.m = length,
+                                    .n = length,
+                                    .k = SIZE,
+                                    .a = q.p + i * SIZE,
+                                    .a_row = q.row,
+                                    .a_k = 1,
+                                    .b = k.p + i * SIZE,
+                                    .b_k = 1,
+                                    .b_col = k.row,
+                                    .c = want.p + i * length * c.row,
+                                    .ldc = c.row,
+                                    .scale = 0.17677669f};
             reference(&h.p[i]);
             h.p[i].c = c.p + i * length * c.row;
         }
@@ -292,8 +312,9 @@ START_TEST(near_the_product_in_double)
     for (int s = 0; s < SETS; s++) {
         if (!objects[s][1])
             continue;
-        gemm_run(objects[s][1], &(gemm_product){.m = m, .n = n, .k = k, .a = a.p, .a_row = a.row, .a_k = 1, .b = b.p, .b_k = 1, .b_col = b.row,
-                                                .c = c.p, .ldc = c.row});
+        gemm_run(
+            objects[s][1],
+            &(gemm_product){.m = m, .n = n, .k = k, .a = a.p, .a_row = a.row, .a_k = 1, .b = b.p, .b_k = 1, .b_col = b.row, .c = c.p, .ldc = c.row});
         for (int64_t i = 0; i < m; i++) {
             for (int64_t j = 0; j < n; j++) {
                 double sum = 0, size = 0;

@@ -12,7 +12,7 @@
 enum { MOST_TASKS = 3000, MOST_WORKERS = 9 };
 
 typedef struct tally {
-    int64_t plain[MOST_TASKS];      /* written without atomics: only the owner of the task may touch it */
+    int64_t plain[MOST_TASKS]; /* written without atomics: only the owner of the task may touch it */
     _Atomic int taken[MOST_TASKS];
     int per_worker[MOST_WORKERS * 16];
     _Atomic int out_of_range;
@@ -117,6 +117,6 @@ END_TEST
 
 int main(void)
 {
-    return support_run("threads", (const TTest *[]){every_task_runs_once, pools_that_never_run_end, rounding_is_set_in_every_thread,
-                                                    counts_are_checked, NULL});
+    return support_run("threads",
+                       (const TTest *[]){every_task_runs_once, pools_that_never_run_end, rounding_is_set_in_every_thread, counts_are_checked, NULL});
 }
