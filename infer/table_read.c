@@ -67,9 +67,6 @@ static status read_names(reading *r)
         r->name[r->width] = strndup(f.text, f.bytes);
         if (!r->name[r->width])
             return fail(STATUS_RESOURCE, "out of memory for the name of a column");
-        for (int64_t i = 0; i < r->width; i++)
-            if (strcmp(r->name[i], r->name[r->width]) == 0)
-                return fail(STATUS_INPUT, "%s: two columns are called \"%s\"; rename one", r->path, r->name[i]);
     }
     return STATUS_OK;
 }
@@ -80,6 +77,15 @@ static status missing_column(const reading *r, const char *name)
     for (int64_t i = 0; i < r->width && strlen(list) < sizeof list - 100; i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s\"%.60s\"", i ? ", " : "", r->name[i]);
     return fail(STATUS_INPUT, "%s: no column \"%s\"; its columns are %s", r->path, name, list);
+}
+
+/* Only among the columns that are read must the names differ. */
+static status refuse_twin(const reading *r, int64_t place)
+{
+    for (int64_t i = 0; i < r->width; i++)
+        if (i != place && strcmp(r->name[i], r->name[place]) == 0)
+            return fail(STATUS_INPUT, "%s: two columns are called \"%s\"; rename one", r->path, r->name[place]);
+    return STATUS_OK;
 }
 
 /* Chooses the columns and begins the table. */
@@ -104,6 +110,9 @@ static status choose_columns(reading *r, const table_request *request, table *t)
         r->place[at] = place;
         chosen[at++] = r->name[place];
     }
+    TRY_DONE(refuse_twin(r, id));
+    for (int64_t i = 0; i < columns; i++)
+        TRY_DONE(refuse_twin(r, r->place[i]));
     TRY_DONE(table_begin(r->name[id], chosen, columns, t));
     t->id_place = id;
     t->path = strdup(r->path);

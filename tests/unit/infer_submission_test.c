@@ -209,6 +209,8 @@ START_TEST(table_reads)
     ck_fails(table_read(write_text("t.csv", "id,x\n", 5), &(table_request){0}, &t), STATUS_INPUT, "no records");
     ck_fails(table_read(write_text("t.csv", "", 0), &(table_request){0}, &t), STATUS_INPUT, "empty");
     ck_fails(table_read(write_text("t.csv", "id,x,x\n1,2,3\n", 13), &(table_request){0}, &t), STATUS_INPUT, "two columns");
+    ck_ok(table_read(write_text("t.csv", "id,x,y,y\n1,2,3,4\n", 17), &(table_request){.wanted = (const char *const[]){"x"}, .wanted_count = 1}, &t));
+    table_free(&t);
     ck_fails(table_read("/no/such.csv", &(table_request){0}, &t), STATUS_INPUT, "/no/such.csv");
 }
 END_TEST
