@@ -16,7 +16,8 @@ static status copy_text(const char *from, char **to)
 
 static status damaged(const char *path, const char *key)
 {
-    return fail(STATUS_INPUT, "%s: no usable \"%s\": the file is damaged or of another version; restore it, or train again into a new folder", path, key);
+    return fail(STATUS_INPUT, "%s: no usable \"%s\": the file is damaged or of another version; restore it, or train again into a new folder", path,
+                key);
 }
 
 static status get_text(const json_t *object, const char *path, const char *key, const char **out)
@@ -142,7 +143,8 @@ static void list_choices(const run *r, char *text, size_t room)
     if (file_list(r->folder, &names, &count) != STATUS_OK)
         return;
     for (size_t i = 0; i < count; i++) {
-        bool weights = strncmp(names[i], "epoch-", 6) == 0 || strncmp(names[i], "step-", 5) == 0 || strcmp(names[i], "last") == 0 || strcmp(names[i], "best") == 0;
+        bool weights = strncmp(names[i], "epoch-", 6) == 0 || strncmp(names[i], "step-", 5) == 0 || strcmp(names[i], "last") == 0 ||
+                       strcmp(names[i], "best") == 0;
         if (weights && used + strlen(names[i]) + 3 < room)
             used += (size_t)snprintf(text + used, room - used, "%s%s", used ? ", " : "", names[i]);
     }
@@ -166,7 +168,8 @@ static status read_pointer(run *r, const char *which)
         TRY_DONE(file_read_all(path, 4096, &text, &bytes));
         text[strcspn(text, "\n")] = 0;
         if (!text[0] || strchr(text, '/') || text[0] == '.')
-            TRY_DONE(fail(STATUS_INPUT, "%s: does not name a folder beside it: the file is damaged; write the name of a step- or epoch- folder into it", path));
+            TRY_DONE(fail(STATUS_INPUT,
+                          "%s: does not name a folder beside it: the file is damaged; write the name of a step- or epoch- folder into it", path));
         st = copy_text(text, &r->weights);
     }
 done:
@@ -248,7 +251,10 @@ status run_read_vocabulary(const char *path, input_format *ids, int64_t *lines)
     }
     free(text);
     if (cls < 0 || sep < 0 || pad < 0)
-        return fail(STATUS_INPUT, "%s: no line %s: not a BERT vocabulary; give the vocab.txt of the model", path, cls < 0 ? "[CLS]" : sep < 0 ? "[SEP]" : "[PAD]");
+        return fail(STATUS_INPUT, "%s: no line %s: not a BERT vocabulary; give the vocab.txt of the model", path,
+                    cls < 0   ? "[CLS]"
+                    : sep < 0 ? "[SEP]"
+                              : "[PAD]");
     ids->cls = (int32_t)cls;
     ids->sep = (int32_t)sep;
     ids->pad = (int32_t)pad;

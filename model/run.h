@@ -23,27 +23,28 @@
 enum { ARITHMETIC_VERSION = 1 };
 
 typedef struct run {
-    char *folder;          /* of the run */
-    char *weights;         /* the folder's name that the choice stands for: "step-000812" */
-    char *weights_folder;  /* its path: a model folder with config.json, vocab.txt and model.safetensors */
-    bool finished;         /* provenance.json is there; if not, training has stopped or goes on */
-    int64_t step;          /* optimizer steps behind the weights */
-    input_format input;    /* max_length, truncate, ids of [CLS], [SEP], [PAD] */
-    bool padded;           /* --pooling padded: rows are filled up to max_length and pooled over the padding too */
-    int64_t labels;        /* C */
-    char **label;          /* names */
-    char *tokenizer;       /* identity text of the tokens it was trained on */
-    int arithmetic;        /* version */
-    char recipe_hash[HASH_HEX];  /* SHA-256 of recipe.conf's options */
-    char identity[HASH_HEX];     /* SHA-256 of run.json: recipe, data, initial weights together */
-    char weights_hash[17];       /* state hash of the weights, 16 hex digits */
+    char *folder;               /* of the run */
+    char *weights;              /* the folder's name that the choice stands for: "step-000812" */
+    char *weights_folder;       /* its path: a model folder with config.json, vocab.txt and model.safetensors */
+    bool finished;              /* provenance.json is there; if not, training has stopped or goes on */
+    int64_t step;               /* optimizer steps behind the weights */
+    input_format input;         /* max_length, truncate, ids of [CLS], [SEP], [PAD] */
+    bool padded;                /* --pooling padded: rows are filled up to max_length and pooled over the padding too */
+    int64_t labels;             /* C */
+    char **label;               /* names */
+    char *tokenizer;            /* identity text of the tokens it was trained on */
+    int arithmetic;             /* version */
+    char recipe_hash[HASH_HEX]; /* SHA-256 of recipe.conf's options */
+    char identity[HASH_HEX];    /* SHA-256 of run.json: recipe, data, initial weights together */
+    char weights_hash[17];      /* state hash of the weights, 16 hex digits */
 } run;
 
 /* STATUS_INPUT names what is missing or damaged and what the run has instead. `out` is all zero then; run_close is fine on it. */
 status run_open(const char *folder, const char *which, run *out);
 void run_close(run *r);
 
-/* Special ids by their names in a vocabulary file (one piece a line): STATUS_INPUT when [CLS], [SEP] or [PAD] is missing. *lines counts the pieces. */
+/* Special ids by their names in a vocabulary file (one piece a line): STATUS_INPUT when [CLS], [SEP] or [PAD] is missing. *lines counts the pieces.
+ */
 status run_read_vocabulary(const char *path, input_format *ids, int64_t *lines);
 /* Whether the tokens' identity names the vocabulary with this SHA-256. */
 bool run_vocabulary_matches(const char *tokenizer, const char *vocabulary_sha256);

@@ -324,8 +324,10 @@ static status compare(const checkpoint_state *state, const checkpoint_state *exp
     if (strcmp(state->run, expected->run) != 0)
         return fail(STATUS_CHECK, "%s: belongs to another run (its run.json was another); use another --out", folder);
     if (state->probe != expected->probe)
-        return fail(STATUS_CHECK, "%s: was computed with other arithmetic (probe %016" PRIx64 ", here %016" PRIx64
-                    "): going on would mix two kinds of rounding; continue with the program that began the run", folder, state->probe, expected->probe);
+        return fail(STATUS_CHECK,
+                    "%s: was computed with other arithmetic (probe %016" PRIx64 ", here %016" PRIx64
+                    "): going on would mix two kinds of rounding; continue with the program that began the run",
+                    folder, state->probe, expected->probe);
     return STATUS_OK;
 }
 

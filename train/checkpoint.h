@@ -22,16 +22,16 @@ typedef struct checkpoint_place {
     const char *run;        /* folder */
     const char *vocabulary; /* file copied into every model folder */
     const tensor_table *table;
-    float *parameters;      /* shared by the ranks of a node */
-    int64_t keep;           /* checkpoints with optimizer state that stay */
+    float *parameters; /* shared by the ranks of a node */
+    int64_t keep;      /* checkpoints with optimizer state that stay */
 } checkpoint_place;
 
 /* What state.json says. */
 typedef struct checkpoint_state {
-    int64_t step;                 /* finished steps */
-    char run[HASH_HEX];           /* SHA-256 of run.json: recipe, data, initial weights */
-    uint64_t probe;               /* of the arithmetic (train/probe.h) */
-    int64_t best;                 /* epoch (from 1) with the highest area so far; 0: none */
+    int64_t step;       /* finished steps */
+    char run[HASH_HEX]; /* SHA-256 of run.json: recipe, data, initial weights */
+    uint64_t probe;     /* of the arithmetic (train/probe.h) */
+    int64_t best;       /* epoch (from 1) with the highest area so far; 0: none */
     double best_auc;
 } checkpoint_state;
 

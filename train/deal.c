@@ -5,13 +5,13 @@
 struct deal {
     deal_kind kind;
     int64_t lanes, batch;
-    int32_t *order;    /* slots by (length descending, position ascending) */
-    int32_t *start;    /* counting sort: first place of each length */
+    int32_t *order; /* slots by (length descending, position ascending) */
+    int32_t *start; /* counting sort: first place of each length */
     int64_t start_room;
-    int32_t *lane_of;  /* of each slot */
-    int64_t *tokens;   /* dealt to each lane */
-    int32_t *rows;     /* dealt to each lane */
-    int32_t *slot;     /* the result */
+    int32_t *lane_of; /* of each slot */
+    int64_t *tokens;  /* dealt to each lane */
+    int32_t *rows;    /* dealt to each lane */
+    int32_t *slot;    /* the result */
 };
 
 enum { LONGEST = 1 << 16 };

@@ -22,8 +22,8 @@ typedef struct deal deal;
 
 status deal_create(deal_kind kind, int64_t lanes, int64_t batch, deal **out);
 void deal_free(deal *d);
-/* `length` has lanes * batch entries: tokens of each row of the global batch after truncation, [CLS] and [SEP] included. The result is valid until the
- * next call. */
+/* `length` has lanes * batch entries: tokens of each row of the global batch after truncation, [CLS] and [SEP] included. The result is valid until
+ * the next call. */
 const int32_t *deal_rows(deal *d, const int32_t *length);
 
 /* End of the micro-batch that begins at `from`: the longest run slots[from .. end) with at most max_tokens tokens. `padded` > 0 counts every row

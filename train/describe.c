@@ -78,8 +78,9 @@ static json_t *run_object(const trainer *t, const char *recipe, const char *reci
     json_object_set_new(object, "truncate", json_string(sides[t->input.truncate]));
     json_object_set_new(object, "labels", label_names(t->train));
     json_object_set_new(object, "tokenizer", json_string(dataset_tokenizer(t->train)));
-    json_object_set_new(object, "vocabulary", json_pack("{s:s, s:i, s:i, s:i}", "sha256", m->vocabulary_hash, "cls", t->input.cls, "sep", t->input.sep,
-                                                        "pad", t->input.pad));
+    json_object_set_new(
+        object, "vocabulary",
+        json_pack("{s:s, s:i, s:i, s:i}", "sha256", m->vocabulary_hash, "cls", t->input.cls, "sep", t->input.sep, "pad", t->input.pad));
     json_object_set_new(object, "train", data_object(t->train));
     json_object_set_new(object, "valid", data_object(t->valid));
     json_object_set_new(object, "model", json_pack("{s:s, s:s}", "kind", m->folder ? "weights" : "random", "sha256", m->hash));
@@ -122,8 +123,8 @@ static status compare_runs(const trainer *t, const json_t *now, const json_t *th
 {
     static const struct {
         const char *key, *what;
-    } parts[] = {{"train", "training data"}, {"valid", "validation data"}, {"tokenizer", "tokenizer settings"}, {"labels", "labels"},
-                 {"vocabulary", "vocabulary"}, {"model", "initial weights"}};
+    } parts[] = {{"train", "training data"}, {"valid", "validation data"}, {"tokenizer", "tokenizer settings"},
+                 {"labels", "labels"},       {"vocabulary", "vocabulary"}, {"model", "initial weights"}};
     const char *recipe = json_string_value(json_object_get(then, "recipe"));
     if (!recipe || json_integer_value(json_object_get(then, "format")) != 1)
         return fail(STATUS_INPUT, "%s/run.json is damaged or of another version: restore it, or give another --out", t->o->out);
@@ -195,9 +196,9 @@ static status write_environment(const trainer *t, const char *hosts)
     json_t *list = json_array();
     for (int r = 0; r < comm_size(); r++)
         json_array_append_new(list, json_string(hosts + 256 * r));
-    json_t *object = json_pack("{s:s, s:i, s:i, s:o, s:I, s:s, s:b, s:s}", "version", FRETSAW_VERSION, "ranks", comm_size(), "nodes", comm_nodes(), "hosts", list,
-                               "threads", (json_int_t)t->o->threads, "cpu", isa_name(backend_cpu_isa(t->be)), "parameters_shared", t->parameters_shared,
-                               "options", options);
+    json_t *object = json_pack("{s:s, s:i, s:i, s:o, s:I, s:s, s:b, s:s}", "version", FRETSAW_VERSION, "ranks", comm_size(), "nodes", comm_nodes(),
+                               "hosts", list, "threads", (json_int_t)t->o->threads, "cpu", isa_name(backend_cpu_isa(t->be)), "parameters_shared",
+                               t->parameters_shared, "options", options);
     free(options);
     return write_object(t, "environment.json", object);
 }

@@ -12,13 +12,13 @@
 typedef struct work {
     trainer *t;
     int outputs;
-    int64_t first, end;    /* own rows */
-    int64_t *first_of;     /* ranks + 1 */
+    int64_t first, end; /* own rows */
+    int64_t *first_of;  /* ranks + 1 */
     batch_builder *builder;
     int32_t *ids;
-    float *score, *label;  /* own rows x C */
-    double *loss;          /* own rows */
-    double *all_loss;      /* all rows */
+    float *score, *label; /* own rows x C */
+    double *loss;         /* own rows */
+    double *all_loss;     /* all rows */
     size_t *bytes_of;
     int64_t scored;
 } work;
@@ -94,8 +94,10 @@ static status add_row(work *w, int64_t row)
     TRY(input_read(&t->input, t->valid, row, w->ids, &n));
     for (int64_t i = 0; i < n; i++)
         if (w->ids[i] < 0 || w->ids[i] >= t->table->config.vocab_size)
-            return fail(STATUS_INPUT, "validation row %" PRId64 " has token id %" PRId32 ", the model's vocabulary has %" PRId64
-                        " entries: tokens and model do not belong together", row, w->ids[i], t->table->config.vocab_size);
+            return fail(STATUS_INPUT,
+                        "validation row %" PRId64 " has token id %" PRId32 ", the model's vocabulary has %" PRId64
+                        " entries: tokens and model do not belong together",
+                        row, w->ids[i], t->table->config.vocab_size);
     if (!batch_builder_fits(w->builder, padded ? padded : n))
         score_batch(w);
     const float *label = dataset_label(t->valid, row);
@@ -205,8 +207,10 @@ status evaluate_line(const trainer *t, int64_t epoch, const evaluation *e, char 
         return fail(STATUS_RESOURCE, "out of memory: a line of metrics.jsonl");
     if (!isnan(e->loss))
         records_number(e->loss, loss);
-    fprintf(out, "{\"epoch\":%" PRId64 ",\"step\":%" PRId64 ",\"valid_rows\":%" PRId64 ",\"valid_unlabelled\":%" PRId64 ",\"valid_loss\":%s,\"valid_auc\":", epoch,
-            t->state.step, e->rows, e->unlabelled, loss);
+    fprintf(out,
+            "{\"epoch\":%" PRId64 ",\"step\":%" PRId64 ",\"valid_rows\":%" PRId64 ",\"valid_unlabelled\":%" PRId64
+            ",\"valid_loss\":%s,\"valid_auc\":",
+            epoch, t->state.step, e->rows, e->unlabelled, loss);
     print_auc(out, &e->pooled);
     for (int c = 0; c < dataset_labels(t->valid) && dataset_labels(t->valid) > 1; c++) {
         json_t *name = json_string(dataset_label_name(t->valid, c));

@@ -9,14 +9,14 @@ struct feeder {
     deal *deal;
     batch_builder *builder;
     int outputs;
-    int64_t epoch, first;   /* of the step: epoch and first position */
-    int64_t *row;           /* dataset row of each slot of the global batch */
-    int32_t *length;        /* of each slot */
-    const int32_t *slots;   /* dealt: lanes x batch */
+    int64_t epoch, first; /* of the step: epoch and first position */
+    int64_t *row;         /* dataset row of each slot of the global batch */
+    int32_t *length;      /* of each slot */
+    const int32_t *slots; /* dealt: lanes x batch */
     int64_t lane;
-    int32_t *ids;           /* the lane's tokens, end to end */
-    int64_t *offset;        /* batch + 1 */
-    int64_t from, end;      /* rows of the lane in the current micro-batch */
+    int32_t *ids;      /* the lane's tokens, end to end */
+    int64_t *offset;   /* batch + 1 */
+    int64_t from, end; /* rows of the lane in the current micro-batch */
 };
 
 int64_t feeder_micro_rows(int64_t micro_tokens, int64_t lane_rows)
@@ -95,8 +95,10 @@ static status check_ids(const feeder *f, int64_t row, const int32_t *ids, int64_
 {
     for (int64_t i = 0; i < n; i++)
         if (ids[i] < 0 || ids[i] >= f->set.vocabulary)
-            return fail(STATUS_INPUT, "training row %" PRId64 " has token id %" PRId32 ", the model's vocabulary has %" PRId64
-                        " entries: tokens and model do not belong together", row, ids[i], f->set.vocabulary);
+            return fail(STATUS_INPUT,
+                        "training row %" PRId64 " has token id %" PRId32 ", the model's vocabulary has %" PRId64
+                        " entries: tokens and model do not belong together",
+                        row, ids[i], f->set.vocabulary);
     return STATUS_OK;
 }
 
@@ -128,8 +130,8 @@ const batch *feeder_next(feeder *f)
     f->end = deal_micro_end(f->length, slots, f->set.batch, f->from, f->set.micro_tokens, padded);
     batch_builder_begin(f->builder, (uint32_t)f->epoch);
     for (int64_t i = f->from; i < f->end; i++)
-        batch_builder_add(f->builder, f->ids + f->offset[i], f->offset[i + 1] - f->offset[i], padded, f->set.input.pad, (uint64_t)(f->first + slots[i]),
-                          dataset_label(f->set.data, f->row[slots[i]]));
+        batch_builder_add(f->builder, f->ids + f->offset[i], f->offset[i + 1] - f->offset[i], padded, f->set.input.pad,
+                          (uint64_t)(f->first + slots[i]), dataset_label(f->set.data, f->row[slots[i]]));
     return batch_builder_view(f->builder);
 }
 

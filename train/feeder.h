@@ -25,7 +25,7 @@ typedef struct feeder_setting {
     dataset *data;
     const sampler *order;
     input_format input;
-    bool padded;          /* fill every row up to input.max_length */
+    bool padded; /* fill every row up to input.max_length */
     deal_kind deal;
     int64_t lanes, batch;
     int64_t micro_tokens; /* M >= input.max_length */

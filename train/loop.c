@@ -43,7 +43,8 @@ static status stop_here(trainer *t, const char *reason)
 {
     if (t->state.step > 0)
         TRY(save(t));
-    log_always("stopped (%s) after step %" PRId64 " of %" PRId64 ", everything saved in %s: the same command goes on", reason, t->state.step, t->total, t->o->out);
+    log_always("stopped (%s) after step %" PRId64 " of %" PRId64 ", everything saved in %s: the same command goes on", reason, t->state.step,
+               t->total, t->o->out);
     return STATUS_STOPPED;
 }
 

@@ -15,8 +15,8 @@
 static void announce(const trainer *t)
 {
     const train_options *o = t->o;
-    log_info("%" PRId64 " rows, %" PRId64 " steps of %" PRId64 " lanes x %" PRId64 " rows, %" PRId64 " parameters, peak learning rate %g", t->order.rows, t->total,
-             o->lanes, o->batch, t->table->trainable, o->peak_rate);
+    log_info("%" PRId64 " rows, %" PRId64 " steps of %" PRId64 " lanes x %" PRId64 " rows, %" PRId64 " parameters, peak learning rate %g",
+             t->order.rows, t->total, o->lanes, o->batch, t->table->trainable, o->peak_rate);
     log_info("%d ranks on %d nodes, %" PRId64 " threads each, %s kernels", comm_size(), comm_nodes(), o->threads, isa_name(backend_cpu_isa(t->be)));
     if (t->order.unlabelled)
         log_info("%" PRId64 " training rows without labels are left out", t->order.unlabelled);
@@ -63,7 +63,8 @@ static status run(const option_list *words)
         return st;
     if (st == STATUS_OK) {
         TRY(describe_end(&t));
-        log_info("finished: %s has the weights (last, best, epoch-N), metrics.jsonl and provenance.json; next: infer --run %s", train_given.out, train_given.out);
+        log_info("finished: %s has the weights (last, best, epoch-N), metrics.jsonl and provenance.json; next: infer --run %s", train_given.out,
+                 train_given.out);
     }
     plan_report_peak(&t);
     trainer_close(&t);

@@ -13,7 +13,10 @@ status optimizer_create(backend *be, const tensor_table *table, float *parameter
     *out = NULL;
     TRY(memory_new(&o, sizeof *o, "the optimizer"));
     *out = o;
-    *o = (optimizer){.be = be, .table = table, .parameters = parameters, .stripe = stripe,
+    *o = (optimizer){.be = be,
+                     .table = table,
+                     .parameters = parameters,
+                     .stripe = stripe,
                      .first = reduce_first_parameter(table, stripe, comm_rank(), comm_size()),
                      .end = reduce_first_parameter(table, stripe, comm_rank() + 1, comm_size())};
     TRY(be->ops->allocate(be, (size_t)(o->end - o->first) * sizeof(float), "the optimizer's first moments", &room));
@@ -42,7 +45,8 @@ void optimizer_free(optimizer *o)
 
 size_t optimizer_bytes(const tensor_table *table, int64_t stripe)
 {
-    int64_t first = reduce_first_parameter(table, stripe, comm_rank(), comm_size()), end = reduce_first_parameter(table, stripe, comm_rank() + 1, comm_size());
+    int64_t first = reduce_first_parameter(table, stripe, comm_rank(), comm_size()),
+            end = reduce_first_parameter(table, stripe, comm_rank() + 1, comm_size());
     return (size_t)(end - first) * 2 * sizeof(float);
 }
 
@@ -65,9 +69,8 @@ void optimizer_update(optimizer *o, const reduce_slice *slice)
     tensor_range range;
     for (int64_t at = slice->first; tensor_table_range(o->table, at, slice->first + slice->count, &range); at += range.count) {
         const float *grad = slice->gradient ? slice->gradient + (at - slice->first) : NULL;
-        o->tensor_hash[range.tensor - o->table->tensors] +=
-            o->be->ops->adamw(o->be, range.count, at, &o->scalars, range.tensor->decay, grad, o->m + (at - o->first), o->v + (at - o->first),
-                              o->parameters + at);
+        o->tensor_hash[range.tensor - o->table->tensors] += o->be->ops->adamw(o->be, range.count, at, &o->scalars, range.tensor->decay, grad,
+                                                                              o->m + (at - o->first), o->v + (at - o->first), o->parameters + at);
     }
 }
 

@@ -17,7 +17,7 @@
 #include "train/reduce.h"
 
 typedef struct optimizer {
-    int64_t first, end;    /* own parameters */
+    int64_t first, end; /* own parameters */
     int64_t stripe;
     float *m, *v;          /* end - first floats each */
     uint64_t *tensor_hash; /* table->count: of the whole tensors, after optimizer_end or optimizer_hash_all */
@@ -27,7 +27,7 @@ typedef struct optimizer {
     const tensor_table *table;
     float *parameters;
     adamw_step scalars;
-    size_t *bytes_first;   /* ranks + 1: where each rank's parameters begin */
+    size_t *bytes_first; /* ranks + 1: where each rank's parameters begin */
 } optimizer;
 
 /* `parameters` is the whole arena, shared by the ranks of a node (common/comm.h). Errors: STATUS_RESOURCE. */
@@ -36,9 +36,9 @@ void optimizer_free(optimizer *o);
 /* Bytes of m and v on this rank. */
 size_t optimizer_bytes(const tensor_table *table, int64_t stripe);
 
-void optimizer_begin(optimizer *o, const adamw_step *scalars);       /* local */
-void optimizer_update(optimizer *o, const reduce_slice *slice);      /* local */
-uint64_t optimizer_end(optimizer *o);                                /* collective */
+void optimizer_begin(optimizer *o, const adamw_step *scalars);  /* local */
+void optimizer_update(optimizer *o, const reduce_slice *slice); /* local */
+uint64_t optimizer_end(optimizer *o);                           /* collective */
 /* Hashes of the parameters as they are, without an update. Collective. Returns the state. */
 uint64_t optimizer_hash_all(optimizer *o);
 

@@ -51,7 +51,8 @@ void plan_count_memory(const trainer *t, plan_memory *m)
         .gradients = (int64_t)sums_bytes(t->table, t->first_lane, t->end_lane, trainer_lane_tokens(t)),
         .activations = (int64_t)bert_memory_bytes(t->table, &limits, BERT_TRAINING),
         .optimizer = (int64_t)optimizer_bytes(t->table, REDUCE_STRIPE),
-        .exchange = (int64_t)reduce_bytes(t->table, o->lanes, trainer_lane_tokens(t), REDUCE_STRIPE) + (int64_t)feeder_bytes(&feed, dataset_labels(t->train)),
+        .exchange =
+            (int64_t)reduce_bytes(t->table, o->lanes, trainer_lane_tokens(t), REDUCE_STRIPE) + (int64_t)feeder_bytes(&feed, dataset_labels(t->train)),
         .kernels = (int64_t)backend_cpu_bytes(&room, isa, (int)o->threads),
         .program = resident_now(),
         .parameters = t->table->parameters * (int64_t)sizeof(float),
@@ -99,16 +100,21 @@ status plan_print(const trainer *t)
     plan_memory m;
     const train_options *o = t->o;
     plan_count_memory(t, &m);
-    plan_memory top = {.gradients = most(m.gradients), .activations = most(m.activations), .optimizer = most(m.optimizer), .exchange = most(m.exchange),
-                       .kernels = most(m.kernels), .program = most(m.program), .rank = most(m.rank)};
+    plan_memory top = {.gradients = most(m.gradients),
+                       .activations = most(m.activations),
+                       .optimizer = most(m.optimizer),
+                       .exchange = most(m.exchange),
+                       .kernels = most(m.kernels),
+                       .program = most(m.program),
+                       .rank = most(m.rank)};
     if (comm_rank() != 0)
         return STATUS_OK;
     double weights = (double)checkpoint_bytes(t->table, false), saved = (double)checkpoint_bytes(t->table, true);
     double work = plan_count_work(t), epochs = (double)t->total / (double)t->order.steps_per_epoch;
-    printf("steps: %" PRId64 " an epoch, %" PRId64 " in all, of %" PRId64 " rows each (%" PRId64 " lanes of %" PRId64 ")\n", t->order.steps_per_epoch, t->total,
-           t->order.global_batch, o->lanes, o->batch);
-    printf("parameters: %" PRId64 " trained in %" PRId64 " stripes; peak learning rate %g\n", t->table->trainable, reduce_stripes(t->table, REDUCE_STRIPE),
-           o->peak_rate);
+    printf("steps: %" PRId64 " an epoch, %" PRId64 " in all, of %" PRId64 " rows each (%" PRId64 " lanes of %" PRId64 ")\n", t->order.steps_per_epoch,
+           t->total, t->order.global_batch, o->lanes, o->batch);
+    printf("parameters: %" PRId64 " trained in %" PRId64 " stripes; peak learning rate %g\n", t->table->trainable,
+           reduce_stripes(t->table, REDUCE_STRIPE), o->peak_rate);
     printf("memory at %d ranks of %" PRId64 " threads:\n", comm_size(), o->threads);
     print_bytes("gradients", (double)top.gradients);
     print_bytes("activations", (double)top.activations);
@@ -129,7 +135,8 @@ status plan_print(const trainer *t)
 void plan_report_peak(const trainer *t)
 {
     /* A rank alone has the parameters and the data in its private memory; several have them in pages that they share. */
-    int64_t once = comm_size() == 1 ? t->table->parameters * (int64_t)sizeof(float) + data_bytes(t, t->train) + data_bytes(t, t->valid) : process_memory("RssShmem");
+    int64_t once = comm_size() == 1 ? t->table->parameters * (int64_t)sizeof(float) + data_bytes(t, t->train) + data_bytes(t, t->valid)
+                                    : process_memory("RssShmem");
     int64_t peak = most(process_memory("VmHWM") - once);
     log_info("peak memory: %.2f MB a rank, besides what a node has once", (double)peak * 1e-6);
 }

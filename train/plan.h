@@ -11,9 +11,9 @@
 
 typedef struct plan_memory {
     int64_t gradients, activations, optimizer, exchange, kernels, program; /* bytes of this rank */
-    int64_t rank;       /* their sum */
-    int64_t parameters; /* bytes once a node */
-    int64_t tokens;     /* the data sets, once a node */
+    int64_t rank;                                                          /* their sum */
+    int64_t parameters;                                                    /* bytes once a node */
+    int64_t tokens;                                                        /* the data sets, once a node */
 } plan_memory;
 
 /* Local. */

@@ -33,8 +33,17 @@ static void mix(probe *p, const void *bytes, size_t n)
 static status open_probe(probe *p, cpu_isa isa, threads *pool)
 {
     /* Sizes that are no multiple of a vector, so that the kernels' edges take part. */
-    const model_config config = {.vocab_size = 97, .hidden = 72, .layers = 2, .heads = 3, .feed_forward = 100, .positions = LONGEST, .type_vocab = 2,
-                                 .hidden_dropout = 0.1, .attention_dropout = 0.1, .layer_norm_epsilon = 1e-12, .initializer_range = 0.2};
+    const model_config config = {.vocab_size = 97,
+                                 .hidden = 72,
+                                 .layers = 2,
+                                 .heads = 3,
+                                 .feed_forward = 100,
+                                 .positions = LONGEST,
+                                 .type_vocab = 2,
+                                 .hidden_dropout = 0.1,
+                                 .attention_dropout = 0.1,
+                                 .layer_norm_epsilon = 1e-12,
+                                 .initializer_range = 0.2};
     const bert_limits limits = {.tokens = ROWS * LONGEST, .rows = ROWS, .longest = LONGEST};
     void *room;
     TRY(tensor_table_create(&config, 2, false, &p->table));
@@ -129,9 +138,11 @@ status probe_compare(uint64_t mine)
     comm_all_gather(&own, sizeof own, all);
     for (int r = 1; r < comm_size() && st == STATUS_OK; r++)
         if (all[r].hash != all[0].hash)
-            st = fail(STATUS_CHECK, "rank %d on %s computes otherwise than rank 0 on %s (probe %016" PRIx64 ", not %016" PRIx64
-                      "): the machines or the builds of the program differ in arithmetic; use the same build everywhere and leave out the machine at fault",
-                      r, all[r].host, all[0].host, all[r].hash, all[0].hash);
+            st = fail(
+                STATUS_CHECK,
+                "rank %d on %s computes otherwise than rank 0 on %s (probe %016" PRIx64 ", not %016" PRIx64
+                "): the machines or the builds of the program differ in arithmetic; use the same build everywhere and leave out the machine at fault",
+                r, all[r].host, all[0].host, all[r].hash, all[0].hash);
     free(all);
     return comm_agree(st);
 }

@@ -39,8 +39,9 @@ static status add_folder(const char *folder, json_t *list)
     size_t n = (size_t)snprintf(plain, sizeof plain, "%s", folder);
     while (n > 1 && n < sizeof plain && plain[n - 1] == '/') /* "shards/train/" is named train */
         plain[--n] = 0;
-    json_array_append_new(list, json_pack("{s:s, s:I, s:s, s:s, s:s, s:o}", "name", file_base(plain), "rows", (json_int_t)m.rows, "identity", m.data_identity,
-                                          "made_with", m.identity ? m.identity : "", "tokenizer", m.tokenizer ? m.tokenizer : "", "sources", sources));
+    json_array_append_new(list, json_pack("{s:s, s:I, s:s, s:s, s:s, s:o}", "name", file_base(plain), "rows", (json_int_t)m.rows, "identity",
+                                          m.data_identity, "made_with", m.identity ? m.identity : "", "tokenizer", m.tokenizer ? m.tokenizer : "",
+                                          "sources", sources));
     manifest_free(&m);
     return st;
 }

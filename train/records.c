@@ -52,8 +52,10 @@ static status cut_back(const char *path, int64_t step, int64_t steps_per_epoch, 
     }
     status st = STATUS_OK;
     if (demand_all && seen < step)
-        st = fail(STATUS_INPUT, "%s: has the lines of steps up to %" PRId64 ", the checkpoint is at step %" PRId64
-                  ": restore the file, or train again into a new folder", path, seen, step);
+        st = fail(STATUS_INPUT,
+                  "%s: has the lines of steps up to %" PRId64 ", the checkpoint is at step %" PRId64
+                  ": restore the file, or train again into a new folder",
+                  path, seen, step);
     else if (keep < bytes || !text)
         st = file_write_atomic(path, text ? text : "", keep);
     free(text);
@@ -106,8 +108,10 @@ status records_step(records *r, const record_step *line)
     char loss[32], lr[32];
     records_number(line->loss, loss);
     records_number(line->lr, lr);
-    fprintf(r->metrics, "{\"step\":%" PRId64 ",\"epoch\":%" PRId64 ",\"loss\":%s,\"lr\":%s,\"rows\":%" PRId64 ",\"tokens\":%" PRId64 ",\"state\":\"%016" PRIx64
-            "\"}\n", line->step, line->epoch, loss, lr, line->rows, line->tokens, line->state);
+    fprintf(r->metrics,
+            "{\"step\":%" PRId64 ",\"epoch\":%" PRId64 ",\"loss\":%s,\"lr\":%s,\"rows\":%" PRId64 ",\"tokens\":%" PRId64 ",\"state\":\"%016" PRIx64
+            "\"}\n",
+            line->step, line->epoch, loss, lr, line->rows, line->tokens, line->state);
     return written(r->metrics, r->metrics_path);
 }
 

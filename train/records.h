@@ -1,5 +1,5 @@
-/* The records of a run: metrics.jsonl (the same bytes for any ranks, threads and restarts) and timing.jsonl (which are not), line by line, cut back to
- * a checkpoint's step when a run is resumed.
+/* The records of a run: metrics.jsonl (the same bytes for any ranks, threads and restarts) and timing.jsonl (which are not), line by line, cut back
+ * to a checkpoint's step when a run is resumed.
  *
  *     records *r; TRY(records_open("runs/one", step, steps_per_epoch, &r));     // rank 0 only
  *     TRY(records_step(r, &(record_step){...}));

@@ -9,7 +9,7 @@
 /* A sum that some rank brings: a whole aligned subtree of lanes. */
 typedef struct piece {
     int rank;
-    int index;         /* among its rank's pieces: also the message's tag */
+    int index; /* among its rank's pieces: also the message's tag */
     int64_t lanes;
     int64_t count;     /* word rows that meet this rank's parameters */
     int32_t *ids;      /* their ids, ascending; own pieces point into the gradient */
@@ -17,8 +17,8 @@ typedef struct piece {
     float *dense;      /* own pieces: the dense gradient */
     float *window[2];  /* of other ranks: what has come in for an even or odd round */
     /* Of the word window at hand: */
-    int64_t next, end;  /* rows that are left */
-    const float *base;  /* where the run of rows begins, `skip` floats into the row of ids[0] */
+    int64_t next, end; /* rows that are left */
+    const float *base; /* where the run of rows begins, `skip` floats into the row of ids[0] */
     int64_t skip;
     const float *found; /* this piece's part of the row at hand, or NULL */
 } piece;
@@ -28,10 +28,10 @@ struct reduce {
     const tensor_table *table;
     int64_t stripe, window_size;
     int rank, ranks;
-    int pieces;              /* of all ranks, in lane order */
+    int pieces; /* of all ranks, in lane order */
     piece *piece;
-    int64_t *first;          /* ranks + 1: first parameter of each rank */
-    int64_t rounds, round;   /* of the current exchange */
+    int64_t *first;        /* ranks + 1: first parameter of each rank */
+    int64_t rounds, round; /* of the current exchange */
     sums *mine;
     float *sum;              /* a window of the word table, made dense */
     int64_t *counts_out;     /* pieces of mine x ranks */
@@ -172,8 +172,12 @@ status reduce_create(backend *be, const tensor_table *table, int64_t lanes, int6
     *out = NULL;
     TRY(memory_new(&r, sizeof *r, "the reduction"));
     *out = r;
-    *r = (reduce){.be = be, .table = table, .stripe = stripe, .window_size = stripe < REDUCE_WINDOW ? stripe : REDUCE_WINDOW,
-                  .rank = comm_rank(), .ranks = comm_size()};
+    *r = (reduce){.be = be,
+                  .table = table,
+                  .stripe = stripe,
+                  .window_size = stripe < REDUCE_WINDOW ? stripe : REDUCE_WINDOW,
+                  .rank = comm_rank(),
+                  .ranks = comm_size()};
     TRY(memory_new(&r->first, (size_t)(r->ranks + 1) * sizeof *r->first, "the reduction"));
     for (int q = 0; q <= r->ranks; q++)
         r->first[q] = reduce_first_parameter(table, stripe, q, r->ranks);

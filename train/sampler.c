@@ -12,8 +12,9 @@ status sampler_make(int64_t rows, int64_t global_batch, uint64_t seed, sampler *
 {
     memset(out, 0, sizeof *out);
     if (rows < global_batch)
-        return fail(STATUS_USAGE, "%" PRId64 " rows are fewer than one global batch of %" PRId64
-                    " (lanes x batch); give more rows or a smaller --batch or --lanes", rows, global_batch);
+        return fail(STATUS_USAGE,
+                    "%" PRId64 " rows are fewer than one global batch of %" PRId64 " (lanes x batch); give more rows or a smaller --batch or --lanes",
+                    rows, global_batch);
     *out = (sampler){.rows = rows, .global_batch = global_batch, .steps_per_epoch = rows / global_batch, .seed = seed};
     return STATUS_OK;
 }
@@ -35,7 +36,8 @@ status sampler_open(const dataset *d, bool drop, int64_t global_batch, uint64_t 
     for (int64_t row = 0; row < rows; row++)
         unlabelled += !is_labelled(d, row, outputs);
     if (unlabelled && !drop)
-        return fail(STATUS_INPUT, "%" PRId64 " of %" PRId64 " training rows have no label; leave them out with --drop-unlabelled, or shard with --labelled",
+        return fail(STATUS_INPUT,
+                    "%" PRId64 " of %" PRId64 " training rows have no label; leave them out with --drop-unlabelled, or shard with --labelled",
                     unlabelled, rows);
     TRY(sampler_make(rows - unlabelled, global_batch, seed, out));
     out->unlabelled = unlabelled;

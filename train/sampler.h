@@ -22,8 +22,8 @@ typedef struct sampler {
     int64_t global_batch;    /* lanes * batch */
     int64_t steps_per_epoch; /* floor(rows / global_batch), at least 1 */
     uint64_t seed;
-    int64_t *usable;         /* dataset rows that have labels, ascending; NULL: all of them */
-    int64_t unlabelled;      /* rows left out */
+    int64_t *usable;    /* dataset rows that have labels, ascending; NULL: all of them */
+    int64_t unlabelled; /* rows left out */
 } sampler;
 
 /* Looks at every label. Unlabelled rows (any of the C labels NaN) are STATUS_INPUT with their count unless `drop`; fewer usable rows than one

@@ -101,7 +101,8 @@ status state_read(const char *path, const tensor_table *table, checkpoint_state 
     status st = STATUS_OK;
     if (!json_is_object(object) || !check_holds(object))
         st = fail(STATUS_INPUT, "%s: damaged (its own hash differs)", path);
-    else if (json_integer_value(json_object_get(object, "format")) != 1 || json_integer_value(json_object_get(object, "arithmetic")) != ARITHMETIC_VERSION)
+    else if (json_integer_value(json_object_get(object, "format")) != 1 ||
+             json_integer_value(json_object_get(object, "arithmetic")) != ARITHMETIC_VERSION)
         st = fail(STATUS_INPUT, "%s: written by another version of the program", path);
     else if (!read_fields(object, table, s, tensor_hash))
         st = fail(STATUS_INPUT, "%s: does not describe a model of these tensors", path);

@@ -51,9 +51,11 @@ static status bad_loss(trainer *t, int64_t lane, const batch *b, int64_t row)
     int64_t data_row = feeder_row(t->feeder, row);
     if (dataset_id(t->train, data_row, id, sizeof id, &bytes) != STATUS_OK)
         id[0] = 0;
-    return fail(STATUS_CHECK, "step %" PRId64 ", lane %" PRId64 ": the loss of row %" PRId64 " (id %s, row %" PRId64 " of %" PRId64 " in its micro-batch) is %g: "
-                "training has diverged or the weights are damaged; lower --lr or --scale-lr, or raise --warmup, and go on from the last checkpoint in %s",
-                t->state.step + 1, lane, data_row, id, row + 1, b->rows, t->row_loss[row], t->o->out);
+    return fail(
+        STATUS_CHECK,
+        "step %" PRId64 ", lane %" PRId64 ": the loss of row %" PRId64 " (id %s, row %" PRId64 " of %" PRId64 " in its micro-batch) is %g: "
+        "training has diverged or the weights are damaged; lower --lr or --scale-lr, or raise --warmup, and go on from the last checkpoint in %s",
+        t->state.step + 1, lane, data_row, id, row + 1, b->rows, t->row_loss[row], t->o->out);
 }
 
 static status add_losses(trainer *t, int64_t lane, const batch *b, double *loss)

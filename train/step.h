@@ -14,9 +14,9 @@
 enum { STEP_REASON = 96 };
 
 typedef struct step_result {
-    bool done;       /* the parameters are updated and t->state.step has gone on by one */
-    bool stop;       /* some rank has a reason to stop */
-    bool save;       /* rank 0's clock says that a checkpoint is due */
+    bool done; /* the parameters are updated and t->state.step has gone on by one */
+    bool stop; /* some rank has a reason to stop */
+    bool save; /* rank 0's clock says that a checkpoint is due */
     double loss, rate;
     int64_t tokens;
     char reason[STEP_REASON]; /* of stop */

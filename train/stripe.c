@@ -58,7 +58,8 @@ status stripe_read(const char *path, const stripe *expected, float *m, float *v)
     size_t n = (size_t)expected->count;
     TRY(file_size(path, &bytes));
     if (bytes != stripe_bytes(expected->count))
-        return fail(STATUS_INPUT, "%s: %" PRIu64 " bytes, not %" PRIu64 ": the file is cut or of another model", path, bytes, stripe_bytes(expected->count));
+        return fail(STATUS_INPUT, "%s: %" PRIu64 " bytes, not %" PRIu64 ": the file is cut or of another model", path, bytes,
+                    stripe_bytes(expected->count));
     TRY(file_read_at(path, 0, &h, sizeof h));
     if (memcmp(&h, &want, offsetof(header, hash_m)) != 0 || h.hash_header != hash_xxh3(&h, offsetof(header, hash_header)))
         return fail(STATUS_INPUT, "%s: its header is not that of stripe %" PRId64 " at step %" PRId64 ": the file is damaged", path, expected->index,

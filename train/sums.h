@@ -6,8 +6,8 @@
  *     for (int i = 0; i < s->pieces; i++) send(s->slot[i], s->loss[i]);
  *     sums_free(s);
  *
- * After the last lane, slot i holds piece i of tree_pieces(first, end): a whole aligned subtree. Word rows are merged by id; a row that one side lacks
- * is taken as it is, not added to zero. Local; nothing is allocated after create.
+ * After the last lane, slot i holds piece i of tree_pieces(first, end): a whole aligned subtree. Word rows are merged by id; a row that one side
+ * lacks is taken as it is, not added to zero. Local; nothing is allocated after create.
  */
 #ifndef FRETSAW_TRAIN_SUMS_H
 #define FRETSAW_TRAIN_SUMS_H
@@ -16,14 +16,14 @@
 #include "model/gradient.h"
 
 typedef struct sums {
-    int pieces;                  /* slots in use */
+    int pieces; /* slots in use */
     gradient *slot[TREE_DEPTH];
-    double loss[TREE_DEPTH];     /* sums over the same lanes, by the same tree */
+    double loss[TREE_DEPTH]; /* sums over the same lanes, by the same tree */
     /* Private: */
     tree order;
     backend *be;
     int64_t first_lane;
-    int room;                    /* slots that exist */
+    int room; /* slots that exist */
 } sums;
 
 /* `lane_tokens` is the most tokens a lane may have. Errors: STATUS_RESOURCE. */

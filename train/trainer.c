@@ -54,7 +54,8 @@ static status find_model(const train_options *o, initial_model *m)
         return copy_text(o->vocab, &m->vocabulary_path);
     TRY(beside(m->config_path, "vocab.txt", &m->vocabulary_path));
     if (!file_exists(m->vocabulary_path))
-        return fail(STATUS_INPUT, "%s: no such file: the model's vocabulary is needed beside its config.json, or name it with --vocab", m->vocabulary_path);
+        return fail(STATUS_INPUT, "%s: no such file: the model's vocabulary is needed beside its config.json, or name it with --vocab",
+                    m->vocabulary_path);
     return STATUS_OK;
 }
 
@@ -91,12 +92,14 @@ static status check_vocabulary(trainer *t, const model_config *config)
         return fail(STATUS_INPUT, "%s has %" PRId64 " pieces, vocab_size of %s is %" PRId64 ": vocabulary and model do not belong together",
                     m->vocabulary_path, lines, m->config_path, config->vocab_size);
     if (t->input.pad != config->pad_id)
-        return fail(STATUS_INPUT, "%s: [PAD] is line %" PRId32 ", pad_token_id of %s is %" PRId64, m->vocabulary_path, t->input.pad, m->config_path, config->pad_id);
+        return fail(STATUS_INPUT, "%s: [PAD] is line %" PRId32 ", pad_token_id of %s is %" PRId64, m->vocabulary_path, t->input.pad, m->config_path,
+                    config->pad_id);
     const dataset *sets[] = {t->train, t->valid};
     const option_list *names[] = {&t->o->train, &t->o->valid};
     for (int i = 0; i < 2 && sets[i]; i++)
         if (!run_vocabulary_matches(dataset_tokenizer(sets[i]), m->vocabulary_hash))
-            return fail(STATUS_INPUT, "%s was tokenized with another vocabulary than %s (SHA-256 %.16s...): run preprocess and shard with the model's vocabulary",
+            return fail(STATUS_INPUT,
+                        "%s was tokenized with another vocabulary than %s (SHA-256 %.16s...): run preprocess and shard with the model's vocabulary",
                         names[i]->item[0], m->vocabulary_path, m->vocabulary_hash);
     return STATUS_OK;
 }
@@ -105,7 +108,8 @@ static status check_data(const trainer *t)
 {
     int labels = dataset_labels(t->train);
     if (labels < 1)
-        return fail(STATUS_INPUT, "%s has no labels: preprocess finds them by the column names toxic or target, or name them with its --labels", t->o->train.item[0]);
+        return fail(STATUS_INPUT, "%s has no labels: preprocess finds them by the column names toxic or target, or name them with its --labels",
+                    t->o->train.item[0]);
     if (!t->valid)
         return STATUS_OK;
     if (dataset_labels(t->valid) != labels)
@@ -197,8 +201,15 @@ int64_t trainer_lane_tokens(const trainer *t)
 
 feeder_setting trainer_feeder_setting(const trainer *t)
 {
-    return (feeder_setting){.data = t->train, .order = &t->order, .input = t->input, .padded = t->o->pooling == POOLING_PADDED, .deal = (deal_kind)t->o->deal,
-                            .lanes = t->o->lanes, .batch = t->o->batch, .micro_tokens = t->o->micro_tokens, .vocabulary = t->table->config.vocab_size};
+    return (feeder_setting){.data = t->train,
+                            .order = &t->order,
+                            .input = t->input,
+                            .padded = t->o->pooling == POOLING_PADDED,
+                            .deal = (deal_kind)t->o->deal,
+                            .lanes = t->o->lanes,
+                            .batch = t->o->batch,
+                            .micro_tokens = t->o->micro_tokens,
+                            .vocabulary = t->table->config.vocab_size};
 }
 
 static status build_state(trainer *t)
@@ -215,7 +226,8 @@ status trainer_build_state(trainer *t)
     void *p;
     TRY(comm_shared_create((size_t)t->table->parameters * sizeof(float), "parameters", &p, &t->parameters_shared));
     t->parameters = p;
-    t->place = (checkpoint_place){.run = t->o->out, .vocabulary = t->initial.vocabulary_path, .table = t->table, .parameters = t->parameters, .keep = t->o->keep};
+    t->place = (checkpoint_place){
+        .run = t->o->out, .vocabulary = t->initial.vocabulary_path, .table = t->table, .parameters = t->parameters, .keep = t->o->keep};
     return comm_agree(build_state(t));
 }
 

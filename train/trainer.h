@@ -23,11 +23,11 @@
 
 /* Where the first weights come from. */
 typedef struct initial_model {
-    char *folder;           /* of the pretrained model; NULL with --init random */
+    char *folder; /* of the pretrained model; NULL with --init random */
     char *config_path, *vocabulary_path;
     char vocabulary_hash[HASH_HEX];
-    char hash[HASH_HEX];    /* SHA-256 of the weights file, or of the config with --init random */
-    char file[64];          /* its base name */
+    char hash[HASH_HEX]; /* SHA-256 of the weights file, or of the config with --init random */
+    char file[64];       /* its base name */
 } initial_model;
 
 typedef struct trainer {
@@ -42,7 +42,7 @@ typedef struct trainer {
     threads *pool;
     backend *be;
     tensor_table *table;
-    float *parameters;      /* shared by the ranks of a node */
+    float *parameters; /* shared by the ranks of a node */
     bool parameters_shared;
     bert *net;
     bert_dropout dropout;
@@ -51,19 +51,19 @@ typedef struct trainer {
     sums *sums;
     reduce *reduce;
     optimizer *optimizer;
-    double *row_loss;       /* rows of a micro-batch */
+    double *row_loss;            /* rows of a micro-batch */
     struct step_report *reports; /* of all ranks (train/step.h) */
-    float factor;           /* 1 / (lanes batch C) */
+    float factor;                /* 1 / (lanes batch C) */
     adamw_options adamw;
     schedule schedule;
-    int64_t total;          /* steps of the whole run */
+    int64_t total; /* steps of the whole run */
     /* where it stands */
     checkpoint_place place;
     checkpoint_state state;
-    records *records;       /* rank 0 */
-    phase_timer *timer;     /* the network's: every phase of a step goes there */
-    double saved_at;        /* clock of the last checkpoint */
-    int64_t saved_step;     /* its step; -1: none yet */
+    records *records;   /* rank 0 */
+    phase_timer *timer; /* the network's: every phase of a step goes there */
+    double saved_at;    /* clock of the last checkpoint */
+    int64_t saved_step; /* its step; -1: none yet */
 } trainer;
 
 /* Data, model and options fit together, or STATUS_INPUT, STATUS_USAGE says what does not. */

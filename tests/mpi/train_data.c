@@ -13,7 +13,8 @@
 #include "store/manifest.h"
 
 static const char config[] =
-    "{\"model_type\": \"bert\", \"vocab_size\": %lld, \"hidden_size\": 48, \"num_hidden_layers\": 2, \"num_attention_heads\": 3, \"intermediate_size\": 80,"
+    "{\"model_type\": \"bert\", \"vocab_size\": %lld, \"hidden_size\": 48, \"num_hidden_layers\": 2, \"num_attention_heads\": 3, "
+    "\"intermediate_size\": 80,"
     " \"max_position_embeddings\": 64, \"type_vocab_size\": 2, \"hidden_act\": \"gelu\", \"pad_token_id\": 0, \"hidden_dropout_prob\": 0.1,"
     " \"attention_probs_dropout_prob\": 0.1, \"layer_norm_eps\": 1e-12, \"initializer_range\": 0.05}\n";
 

@@ -13,7 +13,7 @@
 typedef struct train_data {
     int64_t rows;
     int64_t labels;
-    int64_t files;      /* shards */
+    int64_t files; /* shards */
     int64_t seed;
     int64_t vocabulary; /* lines of vocab.txt */
     int64_t longest;    /* tokens of a row */

@@ -1,4 +1,5 @@
-/* The whole program against PyTorch: twelve steps of the reference's trajectory from its weights, through row files, lanes, optimizer and checkpoint. */
+/* The whole program against PyTorch: twelve steps of the reference's trajectory from its weights, through row files, lanes, optimizer and checkpoint.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,12 +46,20 @@ static void write_inputs(const model_case *c, const char *folder)
         uint32_t ids[512];
         for (int64_t i = 1; i + 1 < c->length[row]; i++)
             ids[i - 1] = (uint32_t)c->ids[row][i];
-        ck_ok(rowfile_append(w, &(rowfile_row){.id = "r", .id_bytes = 1, .number = row, .label = c->label + row, .token = ids, .tokens = c->length[row] - 2}));
+        ck_ok(rowfile_append(
+            w, &(rowfile_row){.id = "r", .id_bytes = 1, .number = row, .label = c->label + row, .token = ids, .tokens = c->length[row] - 2}));
     }
     ck_ok(rowfile_close(w, &s));
     manifest_file file = {.name = file_name, .rows = s.rows, .tokens = s.tokens, .bytes = s.bytes};
     memcpy(file.sha256, s.sha256, sizeof s.sha256);
-    manifest m = {.stage = stage_name, .inputs = no_text, .identity = no_text, .tokenizer = tokenizer, .files = 1, .file = &file, .rows = s.rows, .tokens = s.tokens};
+    manifest m = {.stage = stage_name,
+                  .inputs = no_text,
+                  .identity = no_text,
+                  .tokenizer = tokenizer,
+                  .files = 1,
+                  .file = &file,
+                  .rows = s.rows,
+                  .tokens = s.tokens};
     ck_ok(data_identity_of_files(tokenizer, s.rows, paths, 1, m.data_identity));
     ck_ok(manifest_write(in(folder, "rows"), &m));
 }
@@ -120,10 +129,13 @@ static void check_trajectory(const char *name, const char *pooling)
     write_inputs(c, folder);
     snprintf(weights, sizeof weights, "model/%s", name);
     const json_t *set = json_object_get(c->batch, "trajectory");
-    snprintf(command, sizeof command, "cp '%s/config.json' '%s/model.safetensors' '%s' && '%s' --quiet --model '%s' --train '%s/rows' --out '%s/run' --lanes 4 "
-             "--batch 2 --epochs 12 --max-length %lld --pooling %s --lr %.17g --weight-decay %.17g --dropout 0 --attention-dropout 0 --head-dropout 0 --threads 2 "
-             "--micro-tokens 96", support_oracle(weights), support_oracle(weights), folder, support_program("train"), folder, folder, folder,
-             (long long)c->max_length, pooling, json_real_value(json_object_get(set, "lr")), json_real_value(json_object_get(set, "decay")));
+    snprintf(command, sizeof command,
+             "cp '%s/config.json' '%s/model.safetensors' '%s' && '%s' --quiet --model '%s' --train '%s/rows' --out '%s/run' --lanes 4 "
+             "--batch 2 --epochs 12 --max-length %lld --pooling %s --lr %.17g --weight-decay %.17g --dropout 0 --attention-dropout 0 --head-dropout "
+             "0 --threads 2 "
+             "--micro-tokens 96",
+             support_oracle(weights), support_oracle(weights), folder, support_program("train"), folder, folder, folder, (long long)c->max_length,
+             pooling, json_real_value(json_object_get(set, "lr")), json_real_value(json_object_get(set, "decay")));
     ck_assert_int_eq(system(command), 0);
     check_losses(c, pooling, folder);
     check_weights(c, pooling, folder);

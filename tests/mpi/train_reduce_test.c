@@ -21,7 +21,7 @@ static float value_of(int64_t lane, int64_t parameter)
     uint32_t w[4];
     rng_philox(seed, (uint32_t[4]){(uint32_t)parameter, 77, (uint32_t)lane, 0}, w);
     if (w[2] % 8 == 0)
-        return -0.0f; /* stays so where nothing is added to it */
+        return -0.0f;                                                         /* stays so where nothing is added to it */
     return ((float)w[0] - 2147483648.0f) * ldexpf(1, -31 - (int)(w[1] % 20)); /* sizes apart, so that the order of additions shows */
 }
 
@@ -101,7 +101,8 @@ static float *reference(int64_t lanes)
 static void check(int64_t lanes, int64_t stripe)
 {
     int ranks = comm_size(), rank = comm_rank();
-    int64_t first = deal_first_lane(rank, ranks, lanes), end = deal_first_lane(rank + 1, ranks, lanes), at = reduce_first_parameter(table, stripe, rank, ranks);
+    int64_t first = deal_first_lane(rank, ranks, lanes), end = deal_first_lane(rank + 1, ranks, lanes),
+            at = reduce_first_parameter(table, stripe, rank, ranks);
     sums *s;
     reduce *r;
     reduce_slice slice;
@@ -120,8 +121,8 @@ static void check(int64_t lanes, int64_t stripe)
             ck_assert_int_eq(slice.first, at);
             for (int64_t i = 0; i < slice.count; i++) {
                 float got = slice.gradient ? slice.gradient[i] : 0;
-                ck_assert_msg(memcmp(&got, &want[at + i], sizeof got) == 0, "lanes %lld, stripe %lld, parameter %lld: %.9g, not %.9g", (long long)lanes,
-                              (long long)stripe, (long long)(at + i), (double)got, (double)want[at + i]);
+                ck_assert_msg(memcmp(&got, &want[at + i], sizeof got) == 0, "lanes %lld, stripe %lld, parameter %lld: %.9g, not %.9g",
+                              (long long)lanes, (long long)stripe, (long long)(at + i), (double)got, (double)want[at + i]);
             }
             at += slice.count;
         }
@@ -179,16 +180,25 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    const model_config config = {.vocab_size = VOCABULARY, .hidden = HIDDEN, .layers = 1, .heads = 2, .feed_forward = 20, .positions = 16, .type_vocab = 2,
-                                 .layer_norm_epsilon = 1e-12, .initializer_range = 0.02};
+    const model_config config = {.vocab_size = VOCABULARY,
+                                 .hidden = HIDDEN,
+                                 .layers = 1,
+                                 .heads = 2,
+                                 .feed_forward = 20,
+                                 .positions = 16,
+                                 .type_vocab = 2,
+                                 .layer_norm_epsilon = 1e-12,
+                                 .initializer_range = 0.02};
     if (comm_open(&argc, &argv) != STATUS_OK)
         return 1;
     seed = comm_rank() == 0 ? support_seed() : 0;
     comm_broadcast(&seed, sizeof seed, 0);
     status st = tensor_table_create(&config, 1, true, &table);
     if (st == STATUS_OK)
-        st = backend_open_cpu(&(backend_limits){.tokens = 16, .rows = 1, .longest = 16, .hidden = HIDDEN, .heads = 2, .feed_forward = 20,
-                                                .vocabulary = VOCABULARY, .outputs = 1}, NULL, CPU_ISA_AUTO, &be);
+        st = backend_open_cpu(
+            &(backend_limits){
+                .tokens = 16, .rows = 1, .longest = 16, .hidden = HIDDEN, .heads = 2, .feed_forward = 20, .vocabulary = VOCABULARY, .outputs = 1},
+            NULL, CPU_ISA_AUTO, &be);
     if (st != STATUS_OK) {
         fprintf(stderr, "%s\n", status_message());
         comm_abort(st);

@@ -32,12 +32,15 @@ START_TEST(schedule_is_the_references)
     ck_assert(json_array_size(json_object_get(root, "cases")) > 5);
     json_array_foreach(json_object_get(root, "cases"), i, one)
     {
-        schedule s = {.kind = SCHEDULE_LINEAR, .rate = json_number_value(json_object_get(one, "lr0")), .total = json_integer_value(json_object_get(one, "total")),
+        schedule s = {.kind = SCHEDULE_LINEAR,
+                      .rate = json_number_value(json_object_get(one, "lr0")),
+                      .total = json_integer_value(json_object_get(one, "total")),
                       .warmup = json_integer_value(json_object_get(one, "warmup"))};
         json_array_foreach(json_object_get(one, "step"), k, step)
         {
             double want = json_number_value(json_array_get(json_object_get(one, "lr"), k)), got = schedule_rate(&s, json_integer_value(step));
-            ck_assert_msg(fabs(got - want) <= 4e-16 * want, "case %zu step %lld: %.17g, not %.17g", i, (long long)json_integer_value(step), got, want);
+            ck_assert_msg(fabs(got - want) <= 4e-16 * want, "case %zu step %lld: %.17g, not %.17g", i, (long long)json_integer_value(step), got,
+                          want);
         }
     }
     json_decref(root);
@@ -77,8 +80,10 @@ static void check_group(const weights_file *file, const char *group, backend *be
         be->ops->adamw(be, N, 0, &s, strcmp(group, "decay") == 0, t == 3 ? NULL : gradient + (t - 1) * N, am, av, p);
         for (int i = 0; i < N; i++) {
             float wp = param[t * N + i], wm = m[t * N + i], wv = v[t * N + i];
-            ck_assert_msg(fabsf(p[i] - wp) <= 2e-6f * fmaxf(fabsf(wp), 0.1f), "%s step %d param %d: %.9g, not %.9g", group, t, i, (double)p[i], (double)wp);
-            ck_assert_msg(size[i] < 1e-36f || fabsf(am[i] - wm) <= 2e-6f * size[i], "%s step %d m %d: %.9g, not %.9g", group, t, i, (double)am[i], (double)wm);
+            ck_assert_msg(fabsf(p[i] - wp) <= 2e-6f * fmaxf(fabsf(wp), 0.1f), "%s step %d param %d: %.9g, not %.9g", group, t, i, (double)p[i],
+                          (double)wp);
+            ck_assert_msg(size[i] < 1e-36f || fabsf(am[i] - wm) <= 2e-6f * size[i], "%s step %d m %d: %.9g, not %.9g", group, t, i, (double)am[i],
+                          (double)wm);
             ck_assert(fabsf(wv) < 1e-36f || fabsf(av[i] - wv) <= 2e-6f * fabsf(wv));
         }
     }
@@ -95,8 +100,9 @@ START_TEST(adamw_is_the_references)
         return;
     }
     ck_ok(weights_file_open(path, &file));
-    ck_ok(backend_open_cpu(&(backend_limits){.tokens = 16, .rows = 1, .longest = 16, .hidden = 16, .heads = 1, .feed_forward = 16, .vocabulary = 16, .outputs = 1},
-                           NULL, CPU_ISA_AUTO, &be));
+    ck_ok(backend_open_cpu(
+        &(backend_limits){.tokens = 16, .rows = 1, .longest = 16, .hidden = 16, .heads = 1, .feed_forward = 16, .vocabulary = 16, .outputs = 1}, NULL,
+        CPU_ISA_AUTO, &be));
     check_group(file, "decay", be);
     check_group(file, "plain", be);
     be->ops->close(be);

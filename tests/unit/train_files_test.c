@@ -58,8 +58,15 @@ END_TEST
 
 static tensor_table *make_table(int64_t layers)
 {
-    const model_config config = {.vocab_size = 30, .hidden = 8, .layers = layers, .heads = 2, .feed_forward = 12, .positions = 16, .type_vocab = 2,
-                                 .layer_norm_epsilon = 1e-12, .initializer_range = 0.02};
+    const model_config config = {.vocab_size = 30,
+                                 .hidden = 8,
+                                 .layers = layers,
+                                 .heads = 2,
+                                 .feed_forward = 12,
+                                 .positions = 16,
+                                 .type_vocab = 2,
+                                 .layer_norm_epsilon = 1e-12,
+                                 .initializer_range = 0.02};
     tensor_table *table;
     ck_ok(tensor_table_create(&config, 1, true, &table));
     return table;
@@ -120,7 +127,8 @@ START_TEST(records_go_on_without_gap)
     ck_ok(records_flush(r));
     records_close(r);
     ck_ok(file_read_all(path, 0, &whole, &bytes));
-    ck_assert_ptr_nonnull(strstr(whole, "{\"step\":3,\"epoch\":1,\"loss\":0.30000000000000004,\"lr\":1e-05,\"rows\":8,\"tokens\":100,\"state\":\"0000000000000003\"}\n"));
+    ck_assert_ptr_nonnull(strstr(
+        whole, "{\"step\":3,\"epoch\":1,\"loss\":0.30000000000000004,\"lr\":1e-05,\"rows\":8,\"tokens\":100,\"state\":\"0000000000000003\"}\n"));
     for (int64_t step = 0; step <= 8; step++) {
         size_t torn = support_below(30); /* a line that a crash cut */
         ck_ok(file_write_atomic(path, whole, step == 8 ? bytes : bytes - torn));
@@ -167,10 +175,11 @@ static void put(const char *folder, const char *name, const char *text)
 
 START_TEST(run_folder_is_read)
 {
-    static const char description[] =
-        "{\"format\": 1, \"arithmetic\": 1, \"recipe\": \"\", \"recipe_sha256\": \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\","
-        " \"pooling\": \"padded\", \"max_length\": 40, \"truncate\": \"head-tail\", \"labels\": [\"toxic\", \"rude\"], \"tokenizer\": \"lower=yes\\nvocab=ab\\n\","
-        " \"vocabulary\": {\"cls\": 101, \"sep\": 102, \"pad\": 0}}";
+    static const char description[] = "{\"format\": 1, \"arithmetic\": 1, \"recipe\": \"\", \"recipe_sha256\": "
+                                      "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\","
+                                      " \"pooling\": \"padded\", \"max_length\": 40, \"truncate\": \"head-tail\", \"labels\": [\"toxic\", \"rude\"], "
+                                      "\"tokenizer\": \"lower=yes\\nvocab=ab\\n\","
+                                      " \"vocabulary\": {\"cls\": 101, \"sep\": 102, \"pad\": 0}}";
     const char *folder = support_scratch();
     run r;
     ck_fails(run_open("nowhere", NULL, &r), STATUS_INPUT, "no such folder");
@@ -184,7 +193,8 @@ START_TEST(run_folder_is_read)
     put(folder, "step-000009/state.json", "{\"step\": 9, \"state\": \"0123456789abcdef\"}");
     ck_ok(run_open(folder, NULL, &r));
     ck_assert_str_eq(r.weights, "step-000009");
-    ck_assert(r.padded && r.input.max_length == 40 && r.input.truncate == TRUNCATE_HEAD_TAIL && r.input.cls == 101 && r.input.sep == 102 && r.input.pad == 0);
+    ck_assert(r.padded && r.input.max_length == 40 && r.input.truncate == TRUNCATE_HEAD_TAIL && r.input.cls == 101 && r.input.sep == 102 &&
+              r.input.pad == 0);
     ck_assert(r.labels == 2 && r.step == 9 && !r.finished && strcmp(r.label[1], "rude") == 0 && strcmp(r.weights_hash, "0123456789abcdef") == 0);
     run_close(&r);
     put(folder, "provenance.json", "{}");
@@ -219,6 +229,6 @@ END_TEST
 
 int main(void)
 {
-    return support_run("train_files", (const TTest *[]){stripe_comes_back_or_is_refused, state_comes_back_or_is_refused, records_go_on_without_gap, numbers_read_back,
-                                                        run_folder_is_read, vocabulary_gives_special_ids, NULL});
+    return support_run("train_files", (const TTest *[]){stripe_comes_back_or_is_refused, state_comes_back_or_is_refused, records_go_on_without_gap,
+                                                        numbers_read_back, run_folder_is_read, vocabulary_gives_special_ids, NULL});
 }

@@ -166,6 +166,6 @@ END_TEST
 
 int main(void)
 {
-    return support_run("train_order", (const TTest *[]){sampler_uses_each_row_once, deal_follows_the_rule, deal_is_even, micro_batches_are_the_longest_runs,
-                                                        ranks_share_all_lanes, NULL});
+    return support_run("train_order", (const TTest *[]){sampler_uses_each_row_once, deal_follows_the_rule, deal_is_even,
+                                                        micro_batches_are_the_longest_runs, ranks_share_all_lanes, NULL});
 }
