@@ -19,7 +19,7 @@ jobs/setup.sh build test
 . jobs/mpi.sh
 
 say "build: release"
-jobs/build.sh build/release -DCMAKE_BUILD_TYPE=Release
+jobs/build.sh build/release -DCMAKE_BUILD_TYPE=Release -DFRETSAW_TESTS=ON -DFRETSAW_BENCH=ON
 exclude=(-LE slow)
 [ $slow = yes ] && exclude=()
 say "tests: release"
