@@ -19,8 +19,9 @@ INFER_OPTIONS=""
 PARTITION=""                             # empty: the cluster's default
 NODES=1
 TASKS_PER_NODE=8                         # ranks; at most as many in all as the recipe has lanes
-CPUS_PER_TASK=1
+CPUS_PER_TASK=1                          # threads of a rank in train and infer
 MEMORY_PER_NODE=""                       # as 32G; empty: the cluster's default
+# Time limits, of some minutes at least: a stage stops a minute or two before its limit, and its job goes back into the queue
 PREPROCESS_TIME=01:00:00
 SHARD_TIME=01:00:00
 TRAIN_TIME=24:00:00

@@ -7,33 +7,51 @@ stage=$1
 . "$2"
 for module in ${MODULES:-}; do module load "$module"; done
 . "$(dirname "$0")/../mpi.sh"
-export OMPI_MCA_odls_base_sigkill_timeout=${OMPI_MCA_odls_base_sigkill_timeout:-30} # the time mpirun gives its ranks after TERM
 
-pid=
-# A trapped signal interrupts wait; mpirun forwards USR1 to the ranks of other nodes itself, srun to all.
-trap '[ -n "$pid" ] && kill -USR1 "$pid"' USR1
-trap '[ -n "$pid" ] && kill -TERM "$pid"' TERM
+pid= asked= interrupted=
+# Slurm signals this script. The launcher always gets USR1, which srun and mpirun hand on to every rank on every node and which means the
+# same to the programs; after TERM, mpirun would leave its ranks a second before it kills them.
+pass_on() { # SIGNAL
+    asked=$1 interrupted=yes
+    [ -z "$pid" ] || kill -USR1 "$pid" 2>/dev/null
+}
+trap 'pass_on USR1' USR1
+trap 'pass_on TERM' TERM
 
-launch() { # PROGRAM OPTIONS...
-    local program=$BIN/$1
-    shift
-    if [ "${LAUNCHER:-srun}" = srun ]; then
-        srun --mpi=pmix --kill-on-bad-exit=1 "$program" "$@" &
-    else
-        mpirun -np "${SLURM_NTASKS:-1}" "$program" "$@" &
-    fi
-    pid=$!
-    local code=0
-    wait "$pid" || code=$?
-    while kill -0 "$pid" 2>/dev/null; do # the first wait was ended by a trap
-        code=0
-        wait "$pid" || code=$?
+# A trapped signal ends `wait` early, with a code of its own: wait again. 127 says that the code we have is the last one.
+wait_for_launcher() {
+    local code=0 again
+    while :; do
+        interrupted= again=0
+        wait "$pid" || again=$?
+        [ $again = 127 ] || code=$again
+        [ -n "$interrupted" ] || break
     done
-    pid=
     return $code
 }
 
-one_set() { # preprocess CSVS... into tokens/NAME
+launch() { # PROGRAM OPTIONS...
+    local program=$BIN/$1 code=0
+    shift
+    [ -z "$asked" ] || return 75
+    if [ "${LAUNCHER:-srun}" = srun ]; then
+        # A rank that fails ends the others through MPI; srun's own way of doing so would kill ranks that are just leaving with 75.
+        srun --mpi=pmix --kill-on-bad-exit=0 --cpus-per-task="${CPUS_PER_TASK:-1}" "$program" "$@" &
+    else
+        mpirun -np "$((NODES * TASKS_PER_NODE))" "$program" "$@" &
+    fi
+    pid=$!
+    [ -z "$asked" ] || kill -USR1 "$pid" 2>/dev/null # it came while the launcher started
+    wait_for_launcher || code=$?
+    pid=
+    # A signal in the first moments, before the program listens, ends it: nothing was begun, so nothing is lost.
+    if [ -n "$asked" ]; then
+        case $code in $((128 + $(kill -l USR1))) | $((128 + $(kill -l TERM)))) code=75 ;; esac
+    fi
+    return $code
+}
+
+one_set() { # NAME CSVS...
     local name=$1
     shift
     launch preprocess --vocab "$VOCAB" --out "$WORK/tokens/$name" $PREPROCESS_OPTIONS "$@"
@@ -54,18 +72,26 @@ run_shard() {
 run_train() {
     local valid=()
     if [ -n "$VALID_CSV" ]; then valid=(--valid "$WORK/shards/valid"); fi
-    launch train $TRAIN_OPTIONS --train "$WORK/shards/train" "${valid[@]}" --out "$WORK/run"
+    launch train --threads "${CPUS_PER_TASK:-1}" $TRAIN_OPTIONS --train "$WORK/shards/train" "${valid[@]}" --out "$WORK/run"
 }
 
 run_infer() {
-    launch infer --run "$WORK/run" --input "$WORK/shards/test" --sample-submission "$SAMPLE_SUBMISSION" $INFER_OPTIONS --out "$WORK/submission.csv"
+    launch infer --threads "${CPUS_PER_TASK:-1}" --run "$WORK/run" --input "$WORK/shards/test" --sample-submission "$SAMPLE_SUBMISSION" $INFER_OPTIONS \
+        --out "$WORK/submission.csv"
 }
 
-run_$stage
+# Only a job that still runs: one that was cancelled must stay so.
+requeue() {
+    case $(scontrol --oneliner show job "$SLURM_JOB_ID") in
+        *" JobState=RUNNING "*) ;;
+        *) return ;;
+    esac
+    echo "stage $stage: back into the queue"
+    scontrol requeue "$SLURM_JOB_ID" && sleep 60 # the requeue ends this script
+}
+
+run_"$stage"
 code=$?
 echo "stage $stage: exit $code"
-if [ $code = 75 ] && [ -n "${SLURM_JOB_ID:-}" ]; then
-    echo "stage $stage: stopped with everything saved; back into the queue"
-    scontrol requeue "$SLURM_JOB_ID" && sleep 30 # the requeue ends this script
-fi
+if [ $code = 75 ] && [ "$asked" != TERM ] && [ -n "${SLURM_JOB_ID:-}" ]; then requeue; fi
 exit $code

@@ -11,11 +11,20 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$settings"
 
 missing=()
-for file in "$BIN/preprocess" "$VOCAB/vocab.txt" $TRAIN_CSV $VALID_CSV $TEST_CSV "$SAMPLE_SUBMISSION"; do
+for file in "$BIN"/{preprocess,shard,train,infer} "$VOCAB/vocab.txt" $TRAIN_CSV $VALID_CSV $TEST_CSV "$SAMPLE_SUBMISSION"; do
     [ -e "$file" ] || missing+=("$file")
 done
 [ ${#missing[@]} = 0 ] || { echo "submit: not found: ${missing[*]}; correct $1 (paths are taken from the folder you submit in)" >&2; exit 3; }
-mkdir -p "$WORK/log"
+
+jobs=$WORK/log/jobs # of the latest chain
+if [ -s "$jobs" ] && [ $dry = no ]; then
+    waiting=$(squeue --noheader --format=%i --jobs="$(paste -sd, "$jobs")" 2>/dev/null | sort -n | paste -sd' ') || waiting=
+    [ -z "$waiting" ] || { echo "submit: a chain still works in $WORK; wait for it, or end it first: scancel $waiting" >&2; exit 2; }
+fi
+if [ $dry = no ]; then
+    mkdir -p "$WORK/log"
+    : >"$jobs"
+fi
 
 before=
 for stage in preprocess shard train infer; do
@@ -26,12 +35,14 @@ for stage in preprocess shard train infer; do
     [ -z "$PARTITION" ] || options+=(--partition="$PARTITION")
     [ -z "$MEMORY_PER_NODE" ] || options+=(--mem="$MEMORY_PER_NODE")
     [ -z "$before" ] || options+=(--dependency=afterok:"$before")
+    command=(sbatch "${options[@]}" "$here/stage.sbatch" "$here" $stage "$settings")
     if [ $dry = yes ]; then
-        echo sbatch "${options[@]}" "$here/stage.sbatch" $stage "$settings"
+        echo "${command[@]@Q}"
         before=JOB_OF_${upper}
         continue
     fi
-    before=$(FRETSAW_JOBS=$here sbatch "${options[@]}" "$here/stage.sbatch" $stage "$settings")
+    before=$("${command[@]}") || { echo "submit: sbatch refused $stage; the stages named above are in the queue" >&2; exit 4; }
     before=${before%%;*}
+    echo "$before" >>"$jobs"
     echo "$stage $before"
 done
