@@ -32,6 +32,7 @@ typedef enum phase {
     PHASE_BACK_DOWN,
     PHASE_BACK_NORM,
     PHASE_BACK_HEAD,
+    PHASE_WAIT,
     PHASE_REDUCE,
     PHASE_UPDATE,
     PHASE_EVALUATE,
@@ -59,9 +60,10 @@ static inline double phase_add(phase_timer *timer, phase which, double start)
 
 static inline const char *phase_name(phase which)
 {
-    static const char *const names[PHASES] = {
-        "data",           "embed",        "qkv",     "attention", "project",   "up",        "down",      "norm",   "head",   "back_embed", "back_qkv",
-        "back_attention", "back_project", "back_up", "back_gelu", "back_down", "back_norm", "back_head", "reduce", "update", "evaluate",   "save"};
+    static const char *const names[PHASES] = {"data",         "embed",   "qkv",       "attention",  "project",   "up",
+                                              "down",         "norm",    "head",      "back_embed", "back_qkv",  "back_attention",
+                                              "back_project", "back_up", "back_gelu", "back_down",  "back_norm", "back_head",
+                                              "wait",         "reduce",  "update",    "evaluate",   "save"};
     return names[which];
 }
 

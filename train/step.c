@@ -155,7 +155,7 @@ status step_run(trainer *t, step_result *result)
         mine.loss[i] = t->sums->loss[i];
     clock = phase_clock();
     step_agree(&mine, t->reports);
-    phase_add(t->timer, PHASE_REDUCE, clock);
+    phase_add(t->timer, PHASE_WAIT, clock); /* for the slowest rank's lanes */
     *result = (step_result){.stop = mine.stop > 0, .save = mine.save};
     memcpy(result->reason, mine.reason, sizeof result->reason);
     if (mine.incomplete)
