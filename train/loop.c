@@ -1,6 +1,7 @@
 #include "train/loop.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,12 +44,41 @@ static status stop_here(trainer *t, const char *reason)
 {
     if (t->state.step > 0)
         TRY(save(t));
-    log_always("stopped (%s) after step %" PRId64 " of %" PRId64 ", everything saved in %s: the same command goes on", reason, t->state.step,
-               t->total, t->o->out);
+    if (comm_rank() == 0) /* all ranks stop for the reason that they agreed on */
+        log_always("stopped (%s) after step %" PRId64 " of %" PRId64 ", everything saved in %s: the same command goes on", reason, t->state.step,
+                   t->total, t->o->out);
     return STATUS_STOPPED;
 }
 
 /* ---- an epoch's end ---- */
+
+/* An epoch this much below the best one is worth a word: the rate is too high, or what is learned no longer carries over. */
+static const double FALL = 0.01;
+
+/* Which rows the epoch got most wrong, as ids that a person finds in the CSV. */
+static void name_worst(trainer *t, const evaluation *e, char *text, size_t room)
+{
+    size_t used = 0, bytes;
+    text[0] = 0;
+    for (int i = 0; i < EVALUATION_WORST && e->worst[i] >= 0 && used < room; i++) {
+        char id[48];
+        if (dataset_id(t->valid, e->worst[i], id, sizeof id, &bytes) != STATUS_OK)
+            id[0] = 0;
+        used += (size_t)snprintf(text + used, room - used, "%s%" PRId64 " (id %s)", i ? ", " : "", e->worst[i], id);
+    }
+}
+
+static void warn_of_fall(trainer *t, int64_t epoch, double auc, const evaluation *e)
+{
+    char rows[256];
+    if (comm_rank() != 0 || !t->state.best || !(auc < t->state.best_auc - FALL))
+        return;
+    name_worst(t, e, rows, sizeof rows);
+    log_warn("epoch %" PRId64 ": the AUC has fallen to %.6f from %.6f in epoch %" PRId64
+             ", whose weights are kept as best; the validation rows that it "
+             "gets most wrong: %s; try fewer epochs or a lower --lr",
+             epoch, auc, t->state.best_auc, t->state.best, rows);
+}
 
 static status settle_best(trainer *t, int64_t epoch, const evaluation *e)
 {
@@ -59,6 +89,8 @@ static status settle_best(trainer *t, int64_t epoch, const evaluation *e)
     }
     double auc = auc_value(&e->pooled);
     log_info("epoch %" PRId64 ": loss %.5f, AUC %.6f on %" PRId64 " validation rows", epoch, e->loss, auc, e->rows);
+    t->last_auc = auc;
+    warn_of_fall(t, epoch, auc, e);
     if (t->state.best && auc <= t->state.best_auc)
         return STATUS_OK;
     t->state.best = epoch;
@@ -72,6 +104,7 @@ static status write_epoch(trainer *t, int64_t epoch, const evaluation *e)
     char *line;
     if (!t->records)
         return STATUS_OK;
+    TRY(events_epoch(t->events, t->state.step, e->loss, e->pooled.pairs ? auc_value(&e->pooled) : NAN));
     TRY(evaluate_line(t, epoch, e, &line));
     status st = records_epoch(t->records, line);
     free(line);
@@ -109,7 +142,9 @@ static status record(trainer *t, const step_result *r, double seconds, const pha
         return STATUS_OK;
     for (int i = 0; i < PHASES; i++)
         spent.seconds[i] -= before->seconds[i];
-    TRY(records_step(t->records, &(record_step){t->state.step, epoch, r->loss, r->rate, t->o->lanes * t->o->batch, r->tokens, t->optimizer->state}));
+    int64_t rows = t->o->lanes * t->o->batch;
+    TRY(records_step(t->records, &(record_step){t->state.step, epoch, r->loss, r->rate, rows, r->tokens, t->optimizer->state}));
+    TRY(events_step(t->events, &(events_scalars){t->state.step, r->loss, r->rate, (double)rows / seconds}));
     return records_timing(t->records, t->state.step, seconds, &spent);
 }
 
@@ -134,7 +169,10 @@ static status run_steps(trainer *t, progress *bar)
         if (!r.done)
             return stop_here(t, r.reason);
         TRY(record(t, &r, clock_seconds() - begin, &before));
-        snprintf(note, sizeof note, "loss %.4f", r.loss);
+        if (t->last_auc > 0)
+            snprintf(note, sizeof note, "loss %.4f, AUC %.4f", r.loss, t->last_auc);
+        else
+            snprintf(note, sizeof note, "loss %.4f", r.loss);
         progress_set(bar, t->state.step * t->o->lanes * t->o->batch, note);
         if (at_epoch_end(t))
             TRY(end_epoch(t));
@@ -148,8 +186,10 @@ static status run_steps(trainer *t, progress *bar)
 
 status loop_run(trainer *t)
 {
-    if (comm_rank() == 0)
+    if (comm_rank() == 0) {
         TRY(records_open(t->o->out, t->state.step, t->order.steps_per_epoch, &t->records));
+        TRY(events_open(t->o->out, t->state.step, &t->events));
+    }
     t->saved_at = clock_seconds();
     bert_set_dropout(t->net, &t->dropout);
     if (t->state.step > 0 && at_epoch_end(t)) /* the checkpoint was saved before its epoch was validated */

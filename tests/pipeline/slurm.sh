@@ -80,12 +80,12 @@ submit srun
 grep -q "scancel ${job[preprocess]}" again || { cat again; wrong "the refusal of a second chain"; }
 until_it_trains srun
 scancel --signal=USR1 "${job[train]}"
-arrive 30 "${job[train]}" PENDING
+arrive 60 "${job[train]}" PENDING
 log_of srun train >train.log
-grep -q 'stopped (SIGUSR1).*everything saved' train.log && grep -q 'stage train: exit 75' train.log || wrong "training did not stop with 75"
+[ "$(grep -c 'stopped (SIGUSR1).*everything saved' train.log)" = 1 ] && grep -q 'stage train: exit 75' train.log || wrong "training did not stop with 75"
 [ "$(slurm_state "${job[infer]}")" = PENDING ] || wrong "infer did not wait for the training in the queue"
 start_soon "${job[train]}"
-arrive 60 "${job[infer]}" COMPLETED
+arrive 90 "${job[infer]}" COMPLETED
 log_of srun train | grep -q 'continuing after step' || wrong "training began anew"
 log_of srun train | grep -q '4 ranks on 2 nodes' || wrong "training did not use both nodes"
 same_submission srun
@@ -94,7 +94,7 @@ say "the finished chain again"
 before=$(cd srun && find tokens shards run submission.csv -type f ! -name environment.json | sort | xargs sha256sum)
 begin=$SECONDS
 submit srun
-arrive 60 "${job[infer]}" COMPLETED
+arrive 90 "${job[infer]}" COMPLETED
 took=$((SECONDS - begin))
 log_of srun train | grep -q 'finished already' || wrong "the training was done again"
 [ "$before" = "$(cd srun && find tokens shards run submission.csv -type f ! -name environment.json | sort | xargs sha256sum)" ] || wrong "files changed"
@@ -103,7 +103,7 @@ say "took $took s"
 say "what is missing alone: a lost submission and a lost part"
 rm srun/submission.csv srun/tokens/test/part-00-00001.h5
 submit srun
-arrive 60 "${job[infer]}" COMPLETED
+arrive 90 "${job[infer]}" COMPLETED
 log_of srun train | grep -q 'finished already' || wrong "the training was done again"
 same_submission srun
 
@@ -112,9 +112,9 @@ settings mpirun LAUNCHER=mpirun VALID_CSV=
 submit mpirun
 until_it_trains mpirun
 scancel --batch --signal=USR1 "${job[train]}"
-arrive 30 "${job[train]}" PENDING
+arrive 60 "${job[train]}" PENDING
 start_soon "${job[train]}"
-arrive 60 "${job[infer]}" COMPLETED
+arrive 90 "${job[infer]}" COMPLETED
 log_of mpirun train | grep -q '4 ranks on 2 nodes' || wrong "mpirun did not use both nodes"
 log_of mpirun train | grep -q 'continuing after step' || wrong "training began anew"
 same_submission mpirun

@@ -25,16 +25,16 @@ hosts_enclose() {
     fi
     [ "$(id -u)" = 0 ] || hosts_skip "made-up hosts need root"
     local tool
-    for tool in ip unshare nsenter mpirun; do
+    for tool in ip unshare nsenter setpriv mpirun; do
         command -v $tool >/dev/null || hosts_skip "no program $tool"
     done
     local apart=(unshare --net --uts --mount --ipc --pid --fork --kill-child --mount-proc)
     "${apart[@]}" ip link add probe type veth 2>/dev/null || hosts_skip "this machine does not let root make network namespaces (ip netns) and veth pairs"
     scratch=$(mktemp -d "${TMPDIR:-/tmp}/fretsaw-hosts-XXXXXX")
     chmod 755 "$scratch"
-    FRETSAW_HEAD=$scratch "${apart[@]}" "$@" &
+    FRETSAW_HEAD=$scratch setpriv --pdeathsig KILL "${apart[@]}" "$@" &
     head_process=$!
-    # The end of `unshare` is the end of the enclosure.
+    # The end of `unshare` is the end of the enclosure, and the end of this shell, even by KILL, is the end of `unshare`.
     trap 'kill -KILL $head_process 2>/dev/null' TERM INT HUP
     trap 'rm -rf "$scratch" || { sleep 1; rm -rf "$scratch"; }' EXIT
     wait $head_process
