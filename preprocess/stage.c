@@ -48,14 +48,16 @@ static status name_inputs(stage_state *s)
     return STATUS_OK;
 }
 
-/* The texts of --fill in one line, for the identity of the tokens. */
+/* The texts of --fill in one line, for the identity of the tokens: one for all inputs is one text, however it was given. */
 static status fill_text(const option_list *fill, char **out)
 {
-    size_t room = 1, used = 0;
-    for (size_t i = 0; i < fill->count; i++)
+    size_t room = 1, used = 0, count = 1;
+    for (size_t i = 0; i < fill->count; i++) {
         room += strlen(fill->item[i]) + 1;
+        count = strcmp(fill->item[i], fill->item[0]) != 0 ? fill->count : count;
+    }
     TRY(memory_new(out, room, "--fill"));
-    for (size_t i = 0; i < fill->count; i++)
+    for (size_t i = 0; i < count; i++)
         used += (size_t)snprintf(*out + used, room - used, "%s%s", i ? "," : "", fill->item[i]);
     return STATUS_OK;
 }

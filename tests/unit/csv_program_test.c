@@ -122,6 +122,30 @@ START_TEST(good_run)
 }
 END_TEST
 
+/* What the tokenizer's identity says of --fill. */
+static void expect_fill(const char *fill, const char *line)
+{
+    char path[600], arguments[300];
+    manifest m;
+    snprintf(path, sizeof path, "%s/o", folder);
+    ck_ok(file_remove_tree(path));
+    snprintf(arguments, sizeof arguments, "--vocab v --out o --unlabelled -1 --fill %s good.csv good.csv", fill);
+    expect(arguments, 0, "o: 6 rows of 2 inputs in 2 parts");
+    ck_ok(manifest_read(path, &m));
+    ck_assert_msg(strstr(m.tokenizer, line) != NULL, "--fill %s: no '%s' in: %s", fill, line, m.tokenizer);
+    manifest_free(&m);
+}
+
+/* Tokens filled with one text are those of one text, given once or for each input: infer --csv takes them for the same. */
+START_TEST(fill_in_identity)
+{
+    start();
+    expect_fill("none", "\nfill=none\n");
+    expect_fill("none,none", "\nfill=none\n");
+    expect_fill("none,other", "\nfill=none,other\n");
+}
+END_TEST
+
 START_TEST(no_place_to_write)
 {
     char path[600];
@@ -151,7 +175,7 @@ int main(int argc, char **argv)
     if (comm_open(&argc, &argv) != STATUS_OK) /* for the libraries' sake; the program runs by itself */
         return 1;
     unsetenv("OMPI_COMM_WORLD_SIZE");
-    int failed = support_run("csv_program", (const TTest *[]){usage, bad_inputs, good_run, no_place_to_write, view, NULL});
+    int failed = support_run("csv_program", (const TTest *[]){usage, bad_inputs, good_run, fill_in_identity, no_place_to_write, view, NULL});
     comm_close();
     return failed;
 }
