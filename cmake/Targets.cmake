@@ -60,5 +60,5 @@ function(fretsaw_test name)
 endfunction()
 
 set(FRETSAW_TEST_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-  OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_osc=^ucx FRETSAW_SOURCE=${PROJECT_SOURCE_DIR} FRETSAW_BIN=${CMAKE_BINARY_DIR}/bin
+  OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 FRETSAW_SOURCE=${PROJECT_SOURCE_DIR} FRETSAW_BIN=${CMAKE_BINARY_DIR}/bin
   ASAN_OPTIONS=detect_leaks=0)
