@@ -5,7 +5,8 @@
  *     progress_set(p, done, "loss 0.41");                            // shows rate and ETA; cheap to call often
  *     progress_end(p);
  *
- * On a terminal one line is rewritten; elsewhere a plain line every few seconds. --quiet keeps all but warnings silent. Local.
+ * On a terminal one line is rewritten; elsewhere a plain line every few seconds. --quiet keeps all but warnings silent; --log FILE keeps every
+ * line, quiet or not, with the time before it. Local.
  */
 #ifndef FRETSAW_COMMON_LOG_H
 #define FRETSAW_COMMON_LOG_H
@@ -13,8 +14,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/status.h"
+
 /* Called once by program_begin: `speaks` on rank 0, `quiet` from the option, `name` of the program. */
 void log_open(const char *name, bool speaks, bool quiet);
+/* Appends all lines to `path` (kept by pointer) too. Every rank calls it, rank 0 tries it at once: STATUS_IO when it cannot be opened. */
+status log_open_file(const char *path);
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* From any rank, quiet or not: for what must not be lost. */

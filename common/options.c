@@ -14,7 +14,10 @@
 /* Texts and lists that fields point at; freed together by options_free. */
 static void **kept;
 static size_t kept_count;
+static const option **named; /* by the recipe or the command line */
+static size_t named_count;
 static bool printer = true;
+static const char *log_path; /* a word of the command line */
 
 static status keep(void *p)
 {
@@ -43,6 +46,9 @@ void options_free(void)
     free(kept);
     kept = NULL;
     kept_count = 0;
+    free(named);
+    named = NULL;
+    named_count = 0;
 }
 
 void options_set_printer(bool prints)
@@ -240,7 +246,17 @@ static status set_given(const option *o, const char *text)
     TRY(set_value(o, text));
     if (o->given)
         *o->given = true;
+    TRY(memory_grow(&named, (named_count + 1) * sizeof *named, "options"));
+    named[named_count++] = o;
     return STATUS_OK;
+}
+
+static bool is_named(const option *o)
+{
+    for (size_t i = 0; i < named_count; i++)
+        if (named[i] == o)
+            return true;
+    return false;
 }
 
 /* ---- recipe ---- */
@@ -276,7 +292,7 @@ static status recipe_section(const char *path, int number, char *line)
     return fail(STATUS_USAGE, "%s, line %d: no section [%s]; there are [preprocess], [shard], [train] and [infer]", path, number, line + 1);
 }
 
-static status recipe_line(const option_program *program, const option *table, const char *path, int number, char *line)
+static status recipe_line(const option_program *program, const option *table, const char *path, int number, char *line, bool below)
 {
     char *equals = strchr(line, '=');
     if (!equals)
@@ -286,15 +302,13 @@ static status recipe_line(const option_program *program, const option *table, co
     const option *o = find(table, name);
     if (!o)
         return fail(STATUS_USAGE, "%s, line %d: %s has no option '%s'; see %s --help", path, number, program->name, name, program->name);
-    status st = set_given(o, value);
+    status st = below && is_named(o) ? STATUS_OK : set_given(o, value);
     return st == STATUS_OK ? st : fail_context(st, "%s, line %d", path, number);
 }
 
-static status read_recipe(const option_program *program, const option *table, const char *path)
+/* `text` is cut into pieces. `below`: only options that have not been named. */
+static status read_recipe_text(const option_program *program, const option *table, const char *path, char *text, bool below)
 {
-    char *text;
-    size_t bytes;
-    TRY(file_read_all(path, 1 << 20, &text, &bytes));
     status st = STATUS_OK;
     bool ours = false, any = false;
     int number = 0;
@@ -316,11 +330,30 @@ static status read_recipe(const option_program *program, const option *table, co
         } else if (!any) {
             TRY_DONE(fail(STATUS_USAGE, "%s, line %d: stands before the first section; begin with [%s]", path, number, program->name));
         } else if (ours) {
-            TRY_DONE(recipe_line(program, table, path, number, line));
+            TRY_DONE(recipe_line(program, table, path, number, line, below));
         }
     }
 done:
+    return st;
+}
+
+static status read_recipe(const option_program *program, const option *table, const char *path)
+{
+    char *text;
+    size_t bytes;
+    TRY(file_read_all(path, 1 << 20, &text, &bytes));
+    status st = read_recipe_text(program, table, path, text, false);
     free(text);
+    return st;
+}
+
+status options_underlay(const option_program *program, const option *table, const char *name, const char *text)
+{
+    char *copy = strdup(text);
+    if (!copy)
+        return fail(STATUS_RESOURCE, "out of memory for options");
+    status st = read_recipe_text(program, table, name, copy, true);
+    free(copy);
     return st;
 }
 
@@ -383,6 +416,7 @@ static void print_help(const option_program *program, const option *table)
     printf("\nGeneral\n");
     help_entry("recipe", "FILE", "options from the section of this name in FILE, one 'name = value' a line; the command line is stronger", NULL);
     help_entry("quiet", NULL, "no progress, only warnings and results", NULL);
+    help_entry("log", "FILE", "append what is said and the progress to FILE, as plain lines with the time (also under --quiet)", NULL);
     help_entry("version", NULL, "print the version and stop", NULL);
     help_entry("help", NULL, "print this and stop", NULL);
     printf("\nExit codes: 0 done; 2 usage; 3 the input is bad; 4 I/O or no space; 5 out of memory or device;\n"
@@ -393,7 +427,7 @@ static void print_help(const option_program *program, const option *table)
 
 /* ---- command line ---- */
 
-enum { CODE_HELP = 1, CODE_VERSION, CODE_RECIPE, CODE_QUIET, CODE_FIRST = 256 };
+enum { CODE_HELP = 1, CODE_VERSION, CODE_RECIPE, CODE_QUIET, CODE_LOG, CODE_FIRST = 256 };
 
 /* Entry 2i of an option is --name, 2i+1 is --no-name of a flag. */
 static status long_options(const option *table, struct option **out)
@@ -402,13 +436,14 @@ static status long_options(const option *table, struct option **out)
     while (table[n].name)
         n++;
     struct option *list = NULL;
-    TRY(memory_new(&list, (2 * n + 5) * sizeof *list, "options"));
+    TRY(memory_new(&list, (2 * n + 6) * sizeof *list, "options"));
     TRY(keep(list));
     size_t used = 0;
     list[used++] = (struct option){"help", no_argument, NULL, CODE_HELP};
     list[used++] = (struct option){"version", no_argument, NULL, CODE_VERSION};
     list[used++] = (struct option){"recipe", required_argument, NULL, CODE_RECIPE};
     list[used++] = (struct option){"quiet", no_argument, NULL, CODE_QUIET};
+    list[used++] = (struct option){"log", required_argument, NULL, CODE_LOG};
     for (size_t i = 0; i < n; i++) {
         bool flag = table[i].type == OPTION_FLAG;
         list[used++] = (struct option){table[i].name, flag ? no_argument : required_argument, NULL, CODE_FIRST + 2 * (int)i};
@@ -448,6 +483,8 @@ static status scan_words(const option *table, const struct option *list, int arg
             s->version = true;
         else if (code == CODE_QUIET)
             s->quiet = true;
+        else if (code == CODE_LOG)
+            log_path = optarg;
         else if (code == CODE_RECIPE)
             s->recipe = optarg;
         else if (apply) {
@@ -455,6 +492,11 @@ static status scan_words(const option *table, const struct option *list, int arg
             TRY(set_given(o, o->type != OPTION_FLAG ? optarg : (code - CODE_FIRST) % 2 ? "no" : "yes"));
         }
     }
+}
+
+const char *options_log_file(void)
+{
+    return log_path;
 }
 
 status options_parse(const option_program *program, const option *table, int argc, char **argv, option_list *rest, bool *stop, bool *quiet)

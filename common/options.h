@@ -6,7 +6,7 @@
  *     TRY(options_parse(&program, table, argc, argv, &rest));
  *
  * Order of strength: fallback, then the program's section of --recipe, then the command line. Every program has --help, --version,
- * --recipe FILE, --quiet without naming them in its table. Conversions are checked; STATUS_USAGE names the option and what it takes.
+ * --recipe FILE, --quiet, --log FILE without naming them in its table. Conversions are checked; STATUS_USAGE names the option and what it takes.
  */
 #ifndef FRETSAW_COMMON_OPTIONS_H
 #define FRETSAW_COMMON_OPTIONS_H
@@ -60,6 +60,10 @@ typedef struct option_program {
 /* Local (every rank sees the same words). Positional words come back in *rest (an option_list owned by the options module).
  * --help and --version print on stdout (rank 0 alone, see options_set_printer) and return STATUS_OK with *stop set. */
 status options_parse(const option_program *program, const option *table, int argc, char **argv, option_list *rest, bool *stop, bool *quiet);
+/* The FILE of --log, NULL without one. */
+const char *options_log_file(void);
+/* A recipe's text, of the file `name`, into those options that neither recipe nor command line has named. Local; after options_parse. */
+status options_underlay(const option_program *program, const option *table, const char *name, const char *text);
 /* The set in the recipe's form, sorted by name: `identity_only` for recipe.conf, else all. The caller frees. A section head comes first. */
 status options_text(const option_program *program, const option *table, bool identity_only, char **text);
 /* SHA-256 of the identity text. */

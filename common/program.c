@@ -16,7 +16,7 @@ static const option no_options[] = {{0}};
 static int leave(const program *p, status st)
 {
     if (comm_rank() == 0) {
-        fprintf(stderr, "%s: %s\n", p->options->name, status_message());
+        log_always("%s", status_message());
         if (st == STATUS_USAGE)
             fprintf(stderr, "%s --help lists the options\n", p->options->name);
     }
@@ -35,7 +35,7 @@ static void fatal(const program *p, status st)
     if (comm_size() > 1)
         log_always("rank %d on %s: %s", comm_rank(), comm_host(), status_message());
     else
-        fprintf(stderr, "%s: %s\n", p->options->name, status_message());
+        log_always("%s", status_message());
     comm_abort(st);
 }
 
@@ -55,6 +55,7 @@ int program_main(const program *p, int argc, char **argv)
         fprintf(stderr, "%s: %s\n", p->options->name, status_message());
         return st;
     }
+    log_open(p->options->name, comm_rank() == 0, false);
     options_set_printer(comm_rank() == 0);
     option_list words = {0};
     bool stop = false, quiet = false;
@@ -69,6 +70,10 @@ int program_main(const program *p, int argc, char **argv)
         return 0;
     }
     log_open(p->options->name, comm_rank() == 0, quiet);
+    if (options_log_file())
+        st = log_open_file(options_log_file());
+    if (st != STATUS_OK)
+        fatal(p, st);
     st = p->run(&words);
     if (st != STATUS_OK && st != STATUS_STOPPED)
         fatal(p, st);

@@ -120,16 +120,32 @@ static status score_rows(work *w, bool *stopped)
     return w->t->be->ops->check(w->t->be);
 }
 
+/* Puts the row among the worst where it belongs; of equal losses the first row stays first. */
+static void rank_row(const work *w, evaluation *e, int64_t row)
+{
+    int place = EVALUATION_WORST;
+    while (place > 0 && (e->worst[place - 1] < 0 || w->all_loss[e->worst[place - 1]] < w->all_loss[row])) {
+        if (place < EVALUATION_WORST)
+            e->worst[place] = e->worst[place - 1];
+        place--;
+    }
+    if (place < EVALUATION_WORST)
+        e->worst[place] = row;
+}
+
 /* Mean over the labelled rows, in row order whatever rank had them. */
 static void mean_loss(work *w, evaluation *e)
 {
     double sum = 0;
     int64_t labelled = 0;
+    for (int i = 0; i < EVALUATION_WORST; i++)
+        e->worst[i] = -1;
     for (int64_t row = 0; row < e->rows; row++) {
         if (isnan(w->all_loss[row])) /* a label is missing: a score that is NaN has been refused before */
             continue;
         sum += w->all_loss[row];
         labelled++;
+        rank_row(w, e, row);
     }
     e->unlabelled = e->rows - labelled;
     e->loss = labelled ? sum / ((double)labelled * w->outputs) : NAN;

@@ -14,6 +14,8 @@
 #include "common/auc.h"
 #include "train/step.h"
 
+enum { EVALUATION_WORST = 3 };
+
 typedef struct evaluation {
     bool stopped;
     char reason[STEP_REASON];
@@ -21,6 +23,7 @@ typedef struct evaluation {
     double loss;              /* mean over labelled rows and labels; NaN without any */
     auc_count pooled;         /* over the scores of all labels together */
     auc_count *label;         /* C */
+    int64_t worst[EVALUATION_WORST]; /* the rows of the highest losses, highest first; -1: no more */
 } evaluation;
 
 status evaluate_run(trainer *t, evaluation *e);

@@ -296,6 +296,7 @@ status trainer_load_initial(trainer *t)
 void trainer_close(trainer *t)
 {
     records_close(t->records);
+    events_close(t->events);
     optimizer_free(t->optimizer);
     reduce_free(t->reduce);
     sums_free(t->sums);

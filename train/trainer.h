@@ -17,6 +17,7 @@
 #include "model/bert.h"
 #include "train/adamw.h"
 #include "train/checkpoint.h"
+#include "train/events.h"
 #include "train/feeder.h"
 #include "train/options.h"
 #include "train/records.h"
@@ -61,6 +62,8 @@ typedef struct trainer {
     checkpoint_place place;
     checkpoint_state state;
     records *records;   /* rank 0 */
+    events *events;     /* rank 0 */
+    double last_auc;    /* of the newest validation in this start; 0: none */
     phase_timer *timer; /* the network's: every phase of a step goes there */
     double saved_at;    /* clock of the last checkpoint */
     int64_t saved_step; /* its step; -1: none yet */
