@@ -19,7 +19,7 @@
 
 #include "train/sums.h"
 
-enum { REDUCE_STRIPE = 1 << 22, REDUCE_WINDOW = 1 << 18 };
+enum { REDUCE_STRIPE = 1 << 22, REDUCE_WINDOW = 1 << 20 };
 
 typedef struct reduce reduce;
 
