@@ -269,7 +269,7 @@ status comm_agree(status mine)
     if (first == INT64_MAX)
         return STATUS_OK;
     int root = (int)(first >> 8);
-    if (me.rank == root)
+    if (me.rank == root && strcmp(me.agreed, status_message()) != 0) /* agreed on further in: it has its rank already */
         snprintf(me.agreed, sizeof me.agreed, "rank %d on %s: %.3800s", root, me.host, status_message());
     comm_broadcast(me.agreed, sizeof me.agreed, root);
     status_set_message(me.agreed);

@@ -6,6 +6,7 @@
 #include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -182,8 +183,9 @@ status file_make_folder(const char *path)
     for (char *slash = copy + 1; st == STATUS_OK && *slash; slash++)
         if (*slash == '/' && slash[-1] != '/') {
             *slash = 0;
-            if (mkdir(copy, 0777) != 0 && errno != EEXIST && !file_is_folder(copy))
-                st = output_error(errno, copy);
+            int error = mkdir(copy, 0777) == 0 ? 0 : errno; /* the look at the folder below sets errno anew */
+            if (error && error != EEXIST && !file_is_folder(copy))
+                st = output_error(error, copy);
             *slash = '/';
         }
     if (st == STATUS_OK && mkdir(copy, 0777) != 0 && errno != EEXIST)
@@ -281,6 +283,57 @@ void file_free_names(char **names, size_t count)
     for (size_t i = 0; names && i < count; i++)
         free(names[i]);
     free(names);
+}
+
+status file_claim_folder(const char *path, int seconds, int *claim)
+{
+    int fd = *claim = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int tenths = 0; fd >= 0; tenths++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return STATUS_OK;
+        if (errno != EWOULDBLOCK)
+            break; /* a file system without locks of folders: nothing can be told */
+        if (tenths >= 10 * seconds) {
+            file_release_folder(claim);
+            return fail(STATUS_IO, "%s: another process is writing there; wait for its end, stop it, or choose another folder", path);
+        }
+        usleep(100000);
+    }
+    file_release_folder(claim);
+    return STATUS_OK;
+}
+
+void file_release_folder(int *claim)
+{
+    if (*claim >= 0)
+        close(*claim);
+    *claim = -1;
+}
+
+/* "<name>.tmp-<digits>", as file_atomic_begin makes them. */
+static bool is_temporary(const char *name)
+{
+    const char *end = strstr(name, ".tmp-");
+    return end && end > name && end[5] && end[5 + strspn(end + 5, "0123456789")] == 0;
+}
+
+status file_remove_temporaries(const char *folder)
+{
+    char **names, *path;
+    size_t count;
+    TRY(file_list(folder, &names, &count));
+    status st = STATUS_OK;
+    for (size_t i = 0; st == STATUS_OK && i < count; i++) {
+        if (!is_temporary(names[i]))
+            continue;
+        st = file_join(folder, names[i], &path);
+        if (st == STATUS_OK) {
+            st = file_remove(path);
+            free(path);
+        }
+    }
+    file_free_names(names, count);
+    return st;
 }
 
 status file_space(const char *path, uint64_t *bytes)

@@ -40,6 +40,13 @@ status file_sync_folder(const char *path);
 /* Names in a folder, sorted by bytes, without . and ..; the caller frees with file_free_names. */
 status file_list(const char *folder, char ***names, size_t *count);
 void file_free_names(char **names, size_t count);
+/* Claims an existing folder until its release or the end of the process, so that two do not write there at once: STATUS_IO when another
+ * one has it and keeps it for `seconds` more (a killed job's ranks may take a moment to go). *claim is -1, and the status OK, where the file
+ * system has no such locks. */
+status file_claim_folder(const char *path, int seconds, int *claim);
+void file_release_folder(int *claim); /* fine on -1 */
+/* Removes what killed writers left of file_atomic_begin in a folder; only for who has claimed it. */
+status file_remove_temporaries(const char *folder);
 /* Bytes free for this user on the file system of `path` (an existing folder). */
 status file_space(const char *path, uint64_t *bytes);
 

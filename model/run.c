@@ -124,6 +124,8 @@ static status read_description(run *r)
     TRY_DONE(get_hash(object, path, "recipe_sha256", 64, r->recipe_hash));
     TRY_DONE(get_text(object, path, "tokenizer", &text));
     TRY_DONE(copy_text(text, &r->tokenizer));
+    if (json_object_get(object, "config"))
+        TRY_DONE(get_hash(object, path, "config", 64, r->config_hash));
     TRY_DONE(read_input(object, path, r));
     TRY_DONE(read_labels(object, path, r));
 done:
@@ -193,6 +195,21 @@ static status read_state(run *r)
     return st;
 }
 
+/* Another number of heads or another epsilon would load as well, and only give other scores. */
+static status check_config(const run *r)
+{
+    char *path, hash[HASH_HEX] = "";
+    if (!r->config_hash[0])
+        return STATUS_OK;
+    TRY(file_join(r->weights_folder, "config.json", &path));
+    status st = hash_sha256_file(path, hash);
+    if (st == STATUS_OK && strcmp(hash, r->config_hash) != 0)
+        st = fail(STATUS_INPUT, "%s: is not the run's (SHA-256 %.16s..., run.json says %.16s...); restore it, from another folder of the run for instance", path,
+                  hash, r->config_hash);
+    free(path);
+    return st;
+}
+
 status run_open(const char *folder, const char *which, run *out)
 {
     status st;
@@ -205,8 +222,9 @@ status run_open(const char *folder, const char *which, run *out)
     TRY_DONE(read_pointer(out, which ? which : "last"));
     TRY_DONE(file_join(folder, out->weights, &out->weights_folder));
     if (!file_is_folder(out->weights_folder))
-        TRY_DONE(fail(STATUS_INPUT, "%s: '%s' names %s, which is not there", folder, which ? which : "last", out->weights));
+        TRY_DONE(fail(STATUS_INPUT, "%s: '%s' names %s, which is not there; write the name of a step- or epoch- folder into it, or name one with --weights", folder, which ? which : "last", out->weights));
     TRY_DONE(read_state(out));
+    TRY_DONE(check_config(out));
     TRY_DONE(file_join(folder, "provenance.json", &path));
     out->finished = file_exists(path);
 done:

@@ -36,6 +36,7 @@ typedef struct run {
     int arithmetic;             /* version */
     char recipe_hash[HASH_HEX]; /* SHA-256 of recipe.conf's options */
     char identity[HASH_HEX];    /* SHA-256 of run.json: recipe, data, initial weights together */
+    char config_hash[HASH_HEX]; /* SHA-256 of the config.json beside the weights; empty where run.json does not say */
     char weights_hash[17];      /* state hash of the weights, 16 hex digits */
 } run;
 

@@ -11,7 +11,7 @@
 #include "shard/spill.h"
 
 /* What the libraries, a reader and a writer of row files take of --memory; the rest holds rows. */
-enum { FIXED_BYTES = 40 << 20 };
+enum { FIXED_BYTES = 40 << 20, CLAIM_SECONDS = 10 };
 
 typedef struct work {
     const shard_options *o;
@@ -23,6 +23,7 @@ typedef struct work {
     spill_runs *runs;
     rowfile_writer *shard;
     progress *progress;
+    int claim;            /* of the folder of shards */
 } work;
 
 static int64_t working_memory(const work *w)
@@ -174,6 +175,12 @@ static status make_missing(work *w)
     return st;
 }
 
+static status claim_folder(work *w)
+{
+    TRY(file_make_folder(w->o->out));
+    return file_claim_folder(w->o->out, CLAIM_SECONDS, &w->claim);
+}
+
 static status look_around(work *w, const char *identity)
 {
     TRY(output_look_by_manifest(&w->out, selection_inputs(w->rows), identity));
@@ -186,7 +193,7 @@ static status look_around(work *w, const char *identity)
         log_info("--sample %lld: there are only %lld rows, all of them are taken", (long long)w->o->sample, (long long)kept);
     if (chosen < w->out.shards)
         log_warn("%lld rows in %lld shards: some shards are empty", (long long)chosen, (long long)w->out.shards);
-    TRY(comm_agree(comm_rank() == 0 ? file_make_folder(w->o->out) : STATUS_OK));
+    TRY(comm_agree(comm_rank() == 0 ? claim_folder(w) : STATUS_OK));
     if (w->out.agrees)
         log_info("%s: %lld of %lld shards are missing or damaged and are made again", w->o->out, (long long)output_missing(&w->out),
                  (long long)w->out.shards);
@@ -217,7 +224,7 @@ static status make(work *w, const char *identity)
 
 status shard_make(const shard_options *o, const char *identity, char *const *folders, int64_t count)
 {
-    work w = {.o = o};
+    work w = {.o = o, .claim = -1};
     stop_open(0, 0);
     status st = selection_open(o, folders, count, &w.rows);
     if (st == STATUS_OK)
@@ -228,5 +235,6 @@ status shard_make(const shard_options *o, const char *identity, char *const *fol
     rowfile_meta_free(&w.meta);
     selection_free(w.rows);
     free(w.folder);
+    file_release_folder(&w.claim);
     return st;
 }

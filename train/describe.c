@@ -11,7 +11,7 @@
 #include "model/cpu/cpu.h"
 #include "model/run.h"
 
-enum { DUMP = JSON_INDENT(1) | JSON_PRESERVE_ORDER };
+enum { DUMP = JSON_INDENT(1) | JSON_PRESERVE_ORDER, CLAIM_SECONDS = 10 };
 
 static status in_run(const trainer *t, const char *name, char **path)
 {
@@ -64,6 +64,18 @@ static json_t *label_names(const dataset *d)
     return list;
 }
 
+/* Of the config.json that goes beside the weights; empty on want of memory, which no run.json agrees with. */
+static json_t *config_hash(const trainer *t)
+{
+    char *text, hash[HASH_HEX] = "";
+    if (model_config_text(&t->table->config, &text) == STATUS_OK) {
+        if (hash_sha256_buffer(text, strlen(text), hash) != STATUS_OK)
+            hash[0] = 0;
+        free(text);
+    }
+    return json_string(hash);
+}
+
 static json_t *run_object(const trainer *t, const char *recipe, const char *recipe_hash)
 {
     static const char *const sides[] = {"head", "tail", "head-tail"};
@@ -83,6 +95,7 @@ static json_t *run_object(const trainer *t, const char *recipe, const char *reci
         json_pack("{s:s, s:i, s:i, s:i}", "sha256", m->vocabulary_hash, "cls", t->input.cls, "sep", t->input.sep, "pad", t->input.pad));
     json_object_set_new(object, "train", data_object(t->train));
     json_object_set_new(object, "valid", data_object(t->valid));
+    json_object_set_new(object, "config", config_hash(t));
     json_object_set_new(object, "model", json_pack("{s:s, s:s}", "kind", m->folder ? "weights" : "random", "sha256", m->hash));
     return object;
 }
@@ -124,7 +137,7 @@ static status compare_runs(const trainer *t, const json_t *now, const json_t *th
     static const struct {
         const char *key, *what;
     } parts[] = {{"train", "training data"}, {"valid", "validation data"}, {"tokenizer", "tokenizer settings"},
-                 {"labels", "labels"},       {"vocabulary", "vocabulary"}, {"model", "initial weights"}};
+                 {"labels", "labels"},       {"vocabulary", "vocabulary"}, {"model", "initial weights"}, {"config", "values in config.json"}};
     const char *recipe = json_string_value(json_object_get(then, "recipe"));
     if (!recipe || json_integer_value(json_object_get(then, "format")) != 1)
         return fail(STATUS_INPUT, "%s/run.json is damaged or of another version: restore it, or give another --out", t->o->out);
@@ -151,18 +164,34 @@ static status compare_with(const trainer *t, const char *path, const json_t *now
     return st;
 }
 
+/* The record has to be whole at the end, whatever happened to it while the run stood still. */
+static status write_recipe(const trainer *t, const char *recipe)
+{
+    char *path, *text = NULL;
+    size_t bytes;
+    TRY(in_run(t, "recipe.conf", &path));
+    bool whole = file_exists(path) && file_read_all(path, 0, &text, &bytes) == STATUS_OK && strcmp(text, recipe) == 0;
+    free(text);
+    free(path);
+    return whole ? STATUS_OK : write_text(t, "recipe.conf", recipe);
+}
+
 static status begin(trainer *t, bool *finished)
 {
+    static int claim; /* held until the process ends, however it ends */
     char *recipe = NULL, *path = NULL, *end = NULL, recipe_hash[HASH_HEX];
     json_t *object = NULL;
     status st;
     TRY_DONE(file_make_folder(t->o->out));
+    TRY_DONE(file_claim_folder(t->o->out, CLAIM_SECONDS, &claim));
     TRY_DONE(options_text(&train_about, train_table, true, &recipe));
     TRY_DONE(options_hash(&train_about, train_table, recipe_hash));
     object = run_object(t, recipe, recipe_hash);
     TRY_DONE(in_run(t, "run.json", &path));
     if (file_exists(path)) {
         TRY_DONE(compare_with(t, path, object));
+        TRY_DONE(file_remove_temporaries(t->o->out));
+        TRY_DONE(write_recipe(t, recipe));
     } else {
         TRY_DONE(write_text(t, "recipe.conf", recipe));
         TRY_DONE(write_object(t, "run.json", json_incref(object)));

@@ -40,6 +40,17 @@ printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n' >"$s
 expect 3 "LFS" from_model "$scratch/wide"
 rm -rf "$scratch/out"
 
+# A config.json of other values that loads as well.
+cp -r "$scratch/small/epoch-1" "$scratch/model"
+expect 0 "" from_model "$scratch/model"
+sed -i 's/"layer_norm_eps": [^,]*/"layer_norm_eps": 0.01/' "$scratch/model/config.json"
+expect 3 "other values in config.json" from_model "$scratch/model"
+cp -r "$scratch/out" "$scratch/run" && cp "$scratch/model/config.json" "$scratch/run/epoch-1/"
+score() { timeout 60 "$bin/infer" --run "$scratch/run" --weights epoch-1 --input "$scratch/valid" --out "$scratch/scores.csv" >"$scratch/log" 2>&1; }
+expect 3 "config.json: is not the run's" score
+[ ! -e "$scratch/scores.csv" ] || wrong "scores are there of another config"
+rm -rf "$scratch/out"
+
 # An unwritable folder; a full disk.
 touch "$scratch/file"
 expect 4 "" train "$several" file/out "${base[@]}"

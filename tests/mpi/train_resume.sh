@@ -70,6 +70,12 @@ rm -f "$newest/optimizer-00000.bin"
 expect 0 "$(basename "$newest") is damaged and not used" train 1 damaged "${base[@]}"
 same_run whole damaged "stripe gone"
 begin_damaged
+truncate -s 20 "$scratch/damaged/recipe.conf"
+touch "$scratch/damaged/last.tmp-12345"
+expect 0 "" train "$several" damaged "${base[@]}"
+same_run whole damaged "recipe.conf cut"
+[ ! -e "$scratch/damaged/last.tmp-12345" ] || wrong "what a killed writer left is still there"
+begin_damaged
 for step in "$scratch"/damaged/step-*; do truncate -s 100 "$step/model.safetensors"; done
 expect 3 "checkpoints is whole" train "$several" damaged "${base[@]}"
 finish

@@ -48,6 +48,26 @@ START_TEST(atomic_writes)
 }
 END_TEST
 
+START_TEST(claims_and_leftovers)
+{
+    const char *d = support_scratch();
+    int one, two;
+    ck_ok(file_claim_folder(d, 0, &one));
+    ck_assert_int_ge(one, 0);
+    ck_fails(file_claim_folder(d, 0, &two), STATUS_IO, "another process is writing there");
+    ck_assert_int_eq(two, -1);
+    file_release_folder(&one);
+    file_release_folder(&one);
+    ck_ok(file_claim_folder(d, 0, &two));
+    ck_ok(file_write_atomic(in(d, "last"), "x", 1));
+    ck_ok(file_write_atomic(in(d, "last.tmp-123"), "x", 1));
+    ck_ok(file_write_atomic(in(d, "notes.tmp-x1"), "x", 1)); /* not of ours */
+    ck_ok(file_remove_temporaries(d));
+    ck_assert(!file_exists(in(d, "last.tmp-123")) && file_exists(in(d, "last")) && file_exists(in(d, "notes.tmp-x1")));
+    file_release_folder(&two);
+}
+END_TEST
+
 START_TEST(errors_say_what)
 {
     const char *d = support_scratch();
@@ -90,5 +110,5 @@ END_TEST
 
 int main(void)
 {
-    return support_run("files", (const TTest *[]){atomic_writes, errors_say_what, hashes, NULL});
+    return support_run("files", (const TTest *[]){atomic_writes, claims_and_leftovers, errors_say_what, hashes, NULL});
 }
