@@ -11,6 +11,8 @@
 #include "store/identity.h"
 #include "store/manifest.h"
 
+enum { CLAIM_SECONDS = 10 };
+
 typedef struct stage_state {
     const stage_options *o;
     csv_splits splits;
@@ -20,6 +22,7 @@ typedef struct stage_state {
     char *inputs;       /* name, space, SHA-256, LF for each */
     parts_job job;
     token_parts parts;
+    int claim; /* of the folder of parts */
 } stage_state;
 
 /* ---- who we are: inputs, options, tokenizer ---- */
@@ -192,6 +195,12 @@ static status check_options(const stage_options *o)
     return STATUS_OK;
 }
 
+static status claim_folder(stage_state *s)
+{
+    TRY(file_make_folder(s->o->out));
+    return file_claim_folder(s->o->out, CLAIM_SECONDS, &s->claim);
+}
+
 static status run(stage_state *s, FILE *report)
 {
     const stage_options *o = s->o;
@@ -209,7 +218,7 @@ static status run(stage_state *s, FILE *report)
     s->job = (parts_job){.splits = &s->splits, .rules = &o->rules, .checked = &s->checked, .tokenizer = s->tokenizer, .meta = &s->meta, .fill = &o->fill,
                          .out = o->out};
     TRY(comm_agree(parts_plan(&s->job, &s->parts)));
-    TRY(comm_agree(comm_rank() == 0 ? file_make_folder(o->out) : STATUS_OK));
+    TRY(comm_agree(comm_rank() == 0 ? claim_folder(s) : STATUS_OK));
     TRY(parts_write(&s->parts));
     TRY(comm_agree(comm_rank() == 0 ? write_manifest(s) : STATUS_OK));
     return report_print(&s->parts, o->report_length, report);
@@ -217,8 +226,9 @@ static status run(stage_state *s, FILE *report)
 
 status stage_run(const stage_options *o, FILE *report)
 {
-    stage_state s = {.o = o};
+    stage_state s = {.o = o, .claim = -1};
     status st = run(&s, report);
+    file_release_folder(&s.claim);
     parts_free(&s.parts);
     rowfile_meta_free(&s.meta);
     check_free(&s.checked, s.splits.inputs);
