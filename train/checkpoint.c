@@ -368,7 +368,8 @@ static status share_steps(const checkpoint_place *place, int64_t **steps, int64_
     return STATUS_OK;
 }
 
-status checkpoint_load_newest(const checkpoint_place *place, const checkpoint_state *expected, checkpoint_state *state, optimizer *o, bool *found)
+status checkpoint_load_newest(const checkpoint_place *place, int64_t last, const checkpoint_state *expected, checkpoint_state *state,
+                              optimizer *o, bool *found)
 {
     int64_t *steps, count;
     *found = false;
@@ -376,6 +377,8 @@ status checkpoint_load_newest(const checkpoint_place *place, const checkpoint_st
     status st = STATUS_OK;
     for (int64_t i = 0; i < count && !*found; i++) {
         char name[32], *folder;
+        if (steps[i] > last)
+            continue;
         checkpoint_name(steps[i], name);
         st = file_join(place->run, name, &folder);
         if (st != STATUS_OK)

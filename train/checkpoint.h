@@ -1,7 +1,7 @@
 /* Checkpoints of a run: written beside under a temporary name and renamed, so that one that is there is whole; read back at any number of ranks.
  *
  *     TRY(checkpoint_save(&place, &state, optimizer));                         // RUN/step-000812, then RUN/last
- *     TRY(checkpoint_load_newest(&place, &state, optimizer, &found));          // on start; found false: nothing saved yet
+ *     TRY(checkpoint_load_newest(&place, INT64_MAX, &expected, &state, optimizer, &found));   // on start; found false: nothing saved yet
  *     TRY(checkpoint_keep_epoch(&place, 1, step));                             // RUN/epoch-1: the same weights without optimizer
  *
  * A checkpoint is a model folder (config.json, vocab.txt, model.safetensors) with state.json and one file of moments a stripe, written by the ranks
@@ -37,9 +37,10 @@ typedef struct checkpoint_state {
 
 /* The optimizer's tensor hashes are those of the parameters. Errors (agreed): STATUS_IO, and nothing half written stays. */
 status checkpoint_save(const checkpoint_place *place, const checkpoint_state *state, const optimizer *o);
-/* Parameters, moments and *state from the newest whole checkpoint; the parameters reach every node. `expected` gives run and probe: another run's
+/* Parameters, moments and *state from the newest whole checkpoint of at most `last` steps; the parameters reach every node. `expected` gives run and probe: another run's
  * checkpoint is STATUS_INPUT, another arithmetic STATUS_CHECK. STATUS_INPUT when there are checkpoints but none is whole. */
-status checkpoint_load_newest(const checkpoint_place *place, const checkpoint_state *expected, checkpoint_state *state, optimizer *o, bool *found);
+status checkpoint_load_newest(const checkpoint_place *place, int64_t last, const checkpoint_state *expected, checkpoint_state *state,
+                              optimizer *o, bool *found);
 /* Weights of the checkpoint of `step` as RUN/epoch-N. */
 status checkpoint_keep_epoch(const checkpoint_place *place, int64_t epoch, int64_t step);
 /* Points RUN/`name` at a folder beside it. Rank 0 writes. */

@@ -13,10 +13,10 @@
 
 /* ---- where to begin ---- */
 
-status loop_resume(trainer *t, bool *resumed)
+status loop_resume(trainer *t, int64_t last, bool *resumed)
 {
     checkpoint_state found;
-    TRY(checkpoint_load_newest(&t->place, &t->state, &found, t->optimizer, resumed));
+    TRY(checkpoint_load_newest(&t->place, last, &t->state, &found, t->optimizer, resumed));
     if (*resumed) {
         t->state = found;
         t->saved_step = found.step;

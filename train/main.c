@@ -1,5 +1,6 @@
 /* train: shards in, a run out. Options, open, resume or load, loop, close. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "common/comm.h"
 #include "common/files.h"
@@ -8,9 +9,11 @@
 #include "common/stop.h"
 #include "model/cpu/cpu.h"
 #include "train/describe.h"
+#include "train/diff.h"
 #include "train/loop.h"
 #include "train/plan.h"
 #include "train/probe.h"
+#include "train/replay.h"
 
 static void announce(const trainer *t)
 {
@@ -22,27 +25,55 @@ static void announce(const trainer *t)
         log_info("%" PRId64 " training rows without labels are left out", t->order.unlabelled);
 }
 
-static status prepare(trainer *t)
+/* From the newest checkpoint of at most `last` steps, or the initial weights. */
+static status prepare(trainer *t, int64_t last)
 {
     bool resumed;
     TRY(trainer_build_state(t));
     TRY(comm_agree(probe_run(backend_cpu_isa(t->be), t->pool, &t->state.probe)));
     TRY(probe_compare(t->state.probe));
-    TRY(loop_resume(t, &resumed));
+    TRY(loop_resume(t, last, &resumed));
     if (!resumed) {
         TRY(trainer_load_initial(t));
         optimizer_hash_all(t->optimizer);
     }
-    TRY(trainer_build_step(t));
-    TRY(describe_environment(t));
-    announce(t);
-    return STATUS_OK;
+    return trainer_build_step(t);
+}
+
+/* Other ranks than the first wait for its verdict. */
+static status diff(const option_list *words)
+{
+    if (words->count != 1)
+        return comm_agree(fail(STATUS_USAGE, "--diff takes the folders of two runs: train --diff runs/one runs/two"));
+    return comm_agree(comm_rank() == 0 ? diff_runs(train_given.diff, words->item[0]) : STATUS_OK);
+}
+
+static status replay(const option_list *words)
+{
+    trainer t;
+    bool finished;
+    if (words->count != 1)
+        return comm_agree(fail(STATUS_USAGE, "--replay takes a step and the folder of a run: train --replay 812 runs/one"));
+    TRY(comm_agree(replay_options(words->item[0])));
+    TRY(train_options_check(&(option_list){0}));
+    stop_open(train_given.time_limit, train_given.grace);
+    TRY(trainer_open(&train_given, &t));
+    TRY(describe_begin(&t, &finished));
+    TRY(prepare(&t, train_given.replay - 1));
+    status st = replay_steps(&t, train_given.replay);
+    if (st == STATUS_OK || st == STATUS_STOPPED)
+        trainer_close(&t);
+    return st;
 }
 
 static status run(const option_list *words)
 {
     trainer t;
     bool finished;
+    if (train_given.diff)
+        return diff(words);
+    if (train_given.replay)
+        return replay(words);
     TRY(train_options_check(words));
     stop_open(train_given.time_limit, train_given.grace);
     TRY(trainer_open(&train_given, &t));
@@ -57,7 +88,9 @@ static status run(const option_list *words)
         trainer_close(&t);
         return STATUS_OK;
     }
-    TRY(prepare(&t));
+    TRY(prepare(&t, INT64_MAX));
+    TRY(describe_environment(&t));
+    announce(&t);
     status st = loop_run(&t);
     if (st != STATUS_OK && st != STATUS_STOPPED)
         return st;

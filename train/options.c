@@ -11,9 +11,11 @@ train_options train_given;
 const option_program train_about = {
     .name = "train",
     .purpose = "fine-tunes BERT on shards: the same bytes for any number of ranks and threads and any sequence of kills and resumes",
-    .usage = "",
+    .usage = "[RUN]",
     .examples = "  mpirun -np 8 train --recipe recipes/jigsaw-mbert.conf --model mbert/ --train shards/train --valid shards/valid --out runs/one\n"
                 "  train --plan --recipe recipes/jigsaw-mbert.conf --model mbert/ --train shards/train --out runs/one\n"
+                "  train --diff runs/one runs/two            (exit 6: they part, and where)\n"
+                "  mpirun -np 8 train --replay 812 runs/one  (exit 6: step 812 comes out otherwise)\n"
                 "The same command again continues a run that was stopped, at any number of ranks.\n",
 };
 
@@ -130,6 +132,13 @@ const option train_table[] = {
      .help = "stop this long before Slurm's end time"},
     {.name = "plan", .type = OPTION_FLAG, EXECUTION, FIELD(plan), .fallback = "no", .group = "Execution",
      .help = "say what the run needs (memory, disk, work), then end"},
+
+    {.name = "diff", .type = OPTION_TEXT, EXECUTION, FIELD(diff), .group = "Checks", .unit = "RUN RUN",
+     .help = "say at which step, tensor and element two runs part; trains nothing"},
+    {.name = "replay", .type = OPTION_INT, EXECUTION, FIELD(replay), .fallback = "0", .min = 0, .max = 1e15, .group = "Checks",
+     .unit = "STEP RUN",
+     .help = "compute a step of RUN once more from the checkpoint before it and compare loss and state hash with its metrics.jsonl; options "
+             "that are not given are those of the run's last start, with its paths"},
     {0},
 };
 
@@ -168,7 +177,7 @@ status train_options_check(const option_list *words)
 {
     train_options *o = &train_given;
     if (words->count > 0)
-        return fail(STATUS_USAGE, "'%s': train takes options only", words->item[0]);
+        return fail(STATUS_USAGE, "'%s': train takes options only; RUN goes with --diff and --replay", words->item[0]);
     TRY(check_inputs());
     TRY(check_scale());
     if (comm_size() > o->lanes)

@@ -37,6 +37,9 @@ typedef struct train_options {
     int64_t micro_tokens, threads, data_memory, time_limit, grace;
     int cpu;
     bool plan;
+    /* checks */
+    const char *diff;
+    int64_t replay;
     /* derived by train_options_check */
     double peak_rate; /* lr times scale-lr */
 } train_options;

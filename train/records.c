@@ -103,15 +103,22 @@ static status written(FILE *file, const char *path)
     return fflush(file) == 0 && !ferror(file) ? STATUS_OK : fail_errno(STATUS_IO, errno, "%s: writing failed", path);
 }
 
-status records_step(records *r, const record_step *line)
+void records_step_text(const record_step *line, char text[RECORD_BYTES])
 {
     char loss[32], lr[32];
     records_number(line->loss, loss);
     records_number(line->lr, lr);
-    fprintf(r->metrics,
-            "{\"step\":%" PRId64 ",\"epoch\":%" PRId64 ",\"loss\":%s,\"lr\":%s,\"rows\":%" PRId64 ",\"tokens\":%" PRId64 ",\"state\":\"%016" PRIx64
-            "\"}\n",
-            line->step, line->epoch, loss, lr, line->rows, line->tokens, line->state);
+    snprintf(text, RECORD_BYTES,
+             "{\"step\":%" PRId64 ",\"epoch\":%" PRId64 ",\"loss\":%s,\"lr\":%s,\"rows\":%" PRId64 ",\"tokens\":%" PRId64 ",\"state\":\"%016" PRIx64
+             "\"}",
+             line->step, line->epoch, loss, lr, line->rows, line->tokens, line->state);
+}
+
+status records_step(records *r, const record_step *line)
+{
+    char text[RECORD_BYTES];
+    records_step_text(line, text);
+    fprintf(r->metrics, "%s\n", text);
     return written(r->metrics, r->metrics_path);
 }
 

@@ -17,6 +17,8 @@
 #include "common/status.h"
 #include "model/phases.h"
 
+enum { RECORD_BYTES = 320 }; /* a step's line, the newline left out */
+
 typedef struct records records;
 
 typedef struct record_step {
@@ -30,6 +32,8 @@ typedef struct record_step {
 status records_open(const char *folder, int64_t step, int64_t steps_per_epoch, records **out);
 void records_close(records *r);
 status records_step(records *r, const record_step *line);
+/* The line that records_step writes, without its newline. Local. */
+void records_step_text(const record_step *line, char text[RECORD_BYTES]);
 /* `text` is a whole JSON object of one line, without the newline: the line of an epoch, {"epoch":1,...}. */
 status records_epoch(records *r, const char *text);
 status records_timing(records *r, int64_t step, double seconds, const phase_timer *since);
