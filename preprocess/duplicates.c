@@ -5,12 +5,11 @@
 
 #include "common/comm.h"
 #include "common/hash.h"
+#include "common/sort.h"
 
 enum { BLOCK = 65536 };
 
-typedef struct duplicate_entry {
-    uint64_t text, labels; /* labels 0: unlabelled */
-} duplicate_entry;
+typedef sort_pair duplicate_entry; /* key: the text's hash; value: that of its labels, 0 where it has none */
 
 typedef struct duplicate_round {
     const token_parts *p;
@@ -70,28 +69,21 @@ static status take_all(duplicate_round *r)
     return STATUS_OK;
 }
 
-static int by_text_then_labels(const void *a, const void *b)
-{
-    const duplicate_entry *x = a, *y = b;
-    if (x->text != y->text)
-        return x->text < y->text ? -1 : 1;
-    return x->labels < y->labels ? -1 : x->labels > y->labels;
-}
-
 static void count_groups(duplicate_entry *e, size_t n, duplicate_counts *out)
 {
-    qsort(e, n, sizeof *e, by_text_then_labels);
+    sort_pairs(e, n);
     for (size_t i = 0, end; i < n; i = end) {
-        size_t labelled = i; /* unlabelled rows have come first */
-        for (end = i + 1; end < n && e[end].text == e[i].text; end++) {
+        uint64_t labels = e[i].value;
+        bool conflict = false;
+        for (end = i + 1; end < n && e[end].key == e[i].key; end++) {
+            conflict = conflict || (labels && e[end].value && e[end].value != labels);
+            labels = labels ? labels : e[end].value;
         }
-        while (labelled < end && e[labelled].labels == 0)
-            labelled++;
         if (end - i < 2)
             continue;
         out->rows += (int64_t)(end - i) - 1;
         out->texts++;
-        out->conflicts += labelled < end && e[labelled].labels != e[end - 1].labels;
+        out->conflicts += conflict;
     }
 }
 

@@ -7,14 +7,13 @@
 
 #include "common/comm.h"
 #include "common/files.h"
+#include "common/sort.h"
 #include "shard/spill_runs.h"
 
 enum { BLOCK = 1 << 20 };
 
 /* Entries of the order grow down from the arena's end, records up from its start: full when they meet. */
-typedef struct entry {
-    int64_t position, at;
-} entry;
+typedef sort_pair entry; /* key: position; value: where the record begins in the arena */
 
 struct spill_writer {
     char *folder, *path;
@@ -87,10 +86,15 @@ static status write_bytes(spill_writer *w, const uint8_t *from, int64_t bytes)
     return STATUS_OK;
 }
 
-static int by_position(const void *a, const void *b)
+/* Records lie anywhere in the arena: what comes a few records later is fetched early. */
+static void fetch_ahead(const spill_writer *w, const entry *e, int64_t i)
 {
-    int64_t x = ((const entry *)a)->position, y = ((const entry *)b)->position;
-    return (x > y) - (x < y);
+    enum { HEAD = 16, BODY = 8, LINES = 3, LINE = 64 };
+    if (i + HEAD < w->rows)
+        __builtin_prefetch(w->arena + e[i + HEAD].value);
+    if (i + BODY < w->rows)
+        for (int line = 1; line <= LINES; line++)
+            __builtin_prefetch(w->arena + e[i + BODY].value + line * LINE); /* past the arena's end this does nothing */
 }
 
 /* Records in order through one block, so that a run is written in large pieces. */
@@ -98,10 +102,11 @@ static status write_records(spill_writer *w, const entry *e, int64_t *bound)
 {
     int64_t filled = 0, shard = 0;
     for (int64_t i = 0; i < w->rows; i++) {
-        const uint8_t *from = w->arena + e[i].at;
+        const uint8_t *from = w->arena + e[i].value;
         int64_t bytes;
+        fetch_ahead(w, e, i);
         memcpy(&bytes, from, sizeof bytes);
-        while (shard < w->shards && e[i].position >= w->first[shard])
+        while (shard < w->shards && (int64_t)e[i].key >= w->first[shard])
             bound[shard++] = w->written + filled;
         if (filled + bytes > BLOCK) {
             TRY(write_bytes(w, w->block, filled));
@@ -125,7 +130,7 @@ static status write_run(spill_writer *w)
     if (w->rows == 0)
         return STATUS_OK;
     entry *e = (entry *)(void *)(w->arena + w->capacity) - w->rows;
-    qsort(e, (size_t)w->rows, sizeof *e, by_position);
+    sort_pairs(e, (size_t)w->rows);
     TRY(memory_grow(&w->bound, (size_t)((w->runs + 1) * (w->shards + 1)) * sizeof *w->bound, "the index of the runs"));
     TRY(write_records(w, e, w->bound + w->runs * (w->shards + 1)));
     w->runs++;
@@ -155,7 +160,7 @@ status spill_add(spill_writer *w, int64_t position, const rowfile_row *r)
     if (r->id_bytes > 0)
         memcpy(to + label_bytes + token_bytes, r->id, r->id_bytes);
     w->rows++;
-    ((entry *)(void *)(w->arena + w->capacity))[-w->rows] = (entry){position, w->used};
+    ((entry *)(void *)(w->arena + w->capacity))[-w->rows] = (entry){(uint64_t)position, (uint64_t)w->used};
     w->used += bytes;
     return STATUS_OK;
 }
