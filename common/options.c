@@ -359,8 +359,12 @@ status options_underlay(const option_program *program, const option *table, cons
 
 /* ---- help ---- */
 
-static const char *type_unit(const option *o)
+const char *option_unit(const option *o)
 {
+    if (o->type == OPTION_FLAG)
+        return NULL;
+    if (o->unit)
+        return o->unit;
     switch (o->type) {
     case OPTION_INT: return "N";
     case OPTION_SIZE: return "SIZE";
@@ -392,15 +396,30 @@ static void wrap(const char *text, int indent, int width)
     putchar('\n');
 }
 
-static void help_entry(const char *name, const char *unit, const char *help, const char *fallback)
+const option options_general[] = {
+    {.name = "recipe", .type = OPTION_TEXT, .unit = "FILE",
+     .help = "options from the section of this name in FILE, one 'name = value' a line; the command line is stronger"},
+    {.name = "quiet", .type = OPTION_FLAG, .help = "no progress, only warnings and results"},
+    {.name = "log", .type = OPTION_TEXT, .unit = "FILE",
+     .help = "append what is said and the progress to FILE, as plain lines with the time (also under --quiet)"},
+    {.name = "version", .type = OPTION_FLAG, .help = "print the version and stop"},
+    {.name = "help", .type = OPTION_FLAG, .help = "print this and stop"},
+    {0},
+};
+
+const char options_exit_codes[] = "0 done; 2 usage; 3 the input is bad; 4 I/O or no space; 5 out of memory or device;\n"
+                                  "6 a check failed; 75 stopped with everything saved, run the same command again.\n";
+
+static void help_entry(const option *o)
 {
     enum { INDENT = 34, WIDTH = 110 };
     char head[160], body[1200];
-    snprintf(head, sizeof head, "  --%s%s%s", name, unit ? " " : "", unit ? unit : "");
+    const char *unit = option_unit(o);
+    snprintf(head, sizeof head, "  --%s%s%s", o->name, unit ? " " : "", unit ? unit : "");
     printf("%-*s", INDENT, head);
     if (strlen(head) >= INDENT)
         printf("\n%*s", INDENT, "");
-    snprintf(body, sizeof body, "%s%s%s%s", help ? help : "", fallback ? " [" : "", fallback ? fallback : "", fallback ? "]" : "");
+    snprintf(body, sizeof body, "%s%s%s%s", o->help ? o->help : "", o->fallback ? " [" : "", o->fallback ? o->fallback : "", o->fallback ? "]" : "");
     wrap(body, INDENT, WIDTH);
 }
 
@@ -411,16 +430,12 @@ static void print_help(const option_program *program, const option *table)
     for (const option *o = table; o->name; o++) {
         if (o->group && strcmp(o->group, group) != 0)
             printf("\n%s\n", group = o->group);
-        help_entry(o->name, o->type == OPTION_FLAG ? NULL : o->unit ? o->unit : type_unit(o), o->help, o->fallback);
+        help_entry(o);
     }
     printf("\nGeneral\n");
-    help_entry("recipe", "FILE", "options from the section of this name in FILE, one 'name = value' a line; the command line is stronger", NULL);
-    help_entry("quiet", NULL, "no progress, only warnings and results", NULL);
-    help_entry("log", "FILE", "append what is said and the progress to FILE, as plain lines with the time (also under --quiet)", NULL);
-    help_entry("version", NULL, "print the version and stop", NULL);
-    help_entry("help", NULL, "print this and stop", NULL);
-    printf("\nExit codes: 0 done; 2 usage; 3 the input is bad; 4 I/O or no space; 5 out of memory or device;\n"
-           "6 a check failed; 75 stopped with everything saved, run the same command again.\n");
+    for (const option *o = options_general; o->name; o++)
+        help_entry(o);
+    printf("\nExit codes: %s", options_exit_codes);
     if (program->examples)
         printf("\n%s\n", program->examples);
 }

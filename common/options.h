@@ -75,6 +75,12 @@ void options_free(void);
 /* False keeps --help and --version silent on this rank. Default true. */
 void options_set_printer(bool prints);
 
+/* What --help shows besides the table: the options of every program (no fields; an empty name ends them) and the exit codes. */
+extern const option options_general[];
+extern const char options_exit_codes[];
+/* What stands for an option's value in --help: "FILE", "N", "a|b"; NULL for a flag. */
+const char *option_unit(const option *o);
+
 /* Checked conversions, also for CSV-free uses; STATUS_USAGE with `name` in the message. */
 status option_read_int(const char *name, const char *text, int64_t *value);
 status option_read_size(const char *name, const char *text, int64_t *value);

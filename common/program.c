@@ -8,6 +8,7 @@
 #include "common/comm.h"
 #include "common/launcher.h"
 #include "common/log.h"
+#include "common/manual.h"
 #include "common/threads.h"
 
 static const option no_options[] = {{0}};
@@ -49,6 +50,8 @@ static bool is_command(const program *p, const char *word)
 
 int program_main(const program *p, int argc, char **argv)
 {
+    if (argc == 2 && manual_print(argv[1], p->options, p->table ? p->table : no_options)) /* before MPI: a build machine asks for it */
+        return 0;
     threads_set_rounding();
     status st = comm_open(&argc, &argv);
     if (st != STATUS_OK) {
