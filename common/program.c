@@ -1,5 +1,7 @@
 #include "common/program.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,11 +50,21 @@ static bool is_command(const program *p, const char *word)
     return false;
 }
 
+/* A descriptor that the caller closed would go to the next file opened, and messages into that file. Reading only: a write still fails. */
+static void guard_descriptors(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
+            return;
+    signal(SIGXFSZ, SIG_IGN); /* a file at its size limit is an error of writing, told as such */
+}
+
 int program_main(const program *p, int argc, char **argv)
 {
     if (argc == 2 && manual_print(argv[1], p->options, p->table ? p->table : no_options)) /* before MPI: a build machine asks for it */
         return 0;
     threads_set_rounding();
+    guard_descriptors();
     status st = comm_open(&argc, &argv);
     if (st != STATUS_OK) {
         fprintf(stderr, "%s: %s\n", p->options->name, status_message());

@@ -51,6 +51,14 @@ expect 3 "config.json: is not the run's" score
 [ ! -e "$scratch/scores.csv" ] || wrong "scores are there of another config"
 rm -rf "$scratch/out"
 
+# Closed standard streams: no message lands in a file of the run. A file above the limit on sizes is told, not died of.
+streams() { "$bin/train" --init random --config "$scratch" --train "$scratch/train" --valid "$scratch/valid" --out "$scratch/closed" "${base[@]}" <&- >&- 2>&-; }
+expect 0 "" train 1 open "${base[@]}" --valid "$scratch/valid"
+expect 0 "" streams
+same_run open closed "closed streams"
+limited() { (ulimit -f 40 && train 1 limited "${base[@]}"); }
+expect 4 "File too large" limited
+
 # An unwritable folder; a full disk.
 touch "$scratch/file"
 expect 4 "" train "$several" file/out "${base[@]}"
