@@ -26,6 +26,7 @@ status file_read_fd(int fd, const char *path, uint64_t offset, void *to, size_t 
 status file_size(const char *path, uint64_t *bytes);
 bool file_exists(const char *path);
 bool file_is_folder(const char *path);
+bool file_same(const char *a, const char *b); /* both are there, and are one file or folder */
 /* Read-only mapping of a whole file (an empty file gives a valid pointer and 0 bytes). */
 status file_map(const char *path, const void **p, size_t *bytes);
 void file_unmap(const void *p, size_t bytes);

@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "common/files.h"
 #include "common/program.h"
 #include "shard/inspect.h"
 #include "shard/shard.h"
@@ -53,6 +54,9 @@ static status make(const option_list *words)
     char *identity;
     if (!o.out)
         return fail(STATUS_USAGE, "--out FOLDER is missing: where shall the shards go?");
+    for (size_t i = 0; i < words->count; i++)
+        if (file_same(o.out, words->item[i]))
+            return fail(STATUS_USAGE, "--out %s is the input %s itself, which would be overwritten; give another folder", o.out, words->item[i]);
     TRY(options_text(&about, table, true, &identity));
     status st = shard_make(&o, identity, words->item, (int64_t)words->count);
     free(identity);

@@ -102,6 +102,11 @@ status output_look_by_manifest(output *out, const char *inputs, const char *iden
     bool read = there && manifest_read(out->folder, &m) == STATUS_OK;
     if (there && !read)
         log_warn("%s", status_message());
+    if (comm_any(read && strcmp(m.stage, "shard") != 0)) {
+        if (read)
+            manifest_free(&m);
+        return comm_agree(fail(STATUS_USAGE, "%s: holds the work of another stage; give another --out, or remove it", out->folder));
+    }
     out->has_manifest = comm_any(there);
     out->agrees = !comm_any(!read || !same_work(out, &m, inputs, identity));
     if (out->agrees) {

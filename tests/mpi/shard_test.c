@@ -348,6 +348,11 @@ START_TEST(bad_input_is_refused)
     ck_runs(2, 1, "a");
     ck_said("--out");
     ck_runs(2, 1, "--out o");
+    ck_runs(2, most, "--out ./a b a");
+    ck_said("is the input a itself");
+    ck_runs(2, most, "--out b a");
+    ck_said("another stage");
+    ck_runs(0, 1, "--info b");
     ck_runs(2, 1, "--info --verify a");
     ck_runs(2, 1, "--out o --shards 0 a");
     ck_runs(4, most, "--out /proc/none/o a");
