@@ -10,6 +10,7 @@
 #include "infer/outcome.h"
 #include "infer/submission.h"
 #include "infer/validate.h"
+#include "infer/verify.h"
 
 /* ---- without a run: rank 0 alone ---- */
 
@@ -125,12 +126,16 @@ static status run_infer(const option_list *words)
 {
     const settings *s = &infer_settings;
     settings_mode mode;
-    if (words->count)
+    if (words->count && !(s->verify && words->count == 1))
         return comm_agree(fail(STATUS_USAGE, "\"%s\" is no option: rows come by --input or --csv", words->item[0]));
     TRY(comm_agree(settings_check(s, &mode)));
     stop_open(s->time_limit, s->grace);
     if (mode == MODE_PREDICT)
         return predict(s);
+    if (mode == MODE_VERIFY && !words->count)
+        return comm_agree(fail(STATUS_USAGE, "--verify takes a run and a submission: infer --verify runs/one submission.csv"));
+    if (mode == MODE_VERIFY)
+        return verify_chain(s, s->verify, words->item[0]);
     if (comm_rank() != 0)
         return comm_agree(STATUS_OK);
     return comm_agree(mode == MODE_BLEND ? blend(s) : validate(s));

@@ -227,6 +227,19 @@ static status measure_scores(const outcome *o, const float *score)
     return st;
 }
 
+status outcome_hash(outcome *o, const float *score, char sha256[HASH_HEX])
+{
+    char *text;
+    size_t bytes;
+    int decimals = o->settings->decimals_given ? (int)o->settings->decimals : NUMBER_SHORTEST;
+    for (int64_t i = 0; i < o->scores.rows * o->scores.columns; i++)
+        o->scores.value[i] = score[i];
+    TRY(submission_text(o->sample.rows ? &o->sample : NULL, &o->scores, decimals, &text, &bytes));
+    status st = hash_sha256_buffer(text, bytes, sha256);
+    free(text);
+    return st;
+}
+
 status outcome_write(outcome *o, const float *score)
 {
     const settings *s = o->settings;

@@ -28,6 +28,8 @@ typedef struct outcome {
 status outcome_prepare(const settings *s, dataset *d, const ensemble *e, outcome *out, bool *stub);
 void outcome_free(outcome *o);
 status outcome_write(outcome *o, const float *score);
+/* SHA-256 of the submission that these scores make; writes nothing. */
+status outcome_hash(outcome *o, const float *score, char sha256[HASH_HEX]);
 
 /* Writes a whole file unless it has these bytes already; says which on the log. */
 status outcome_put_file(const char *path, const char *text, size_t bytes);

@@ -7,13 +7,14 @@ settings infer_settings;
 const option_program infer_program = {
     .name = "infer",
     .purpose = "scores rows with trained runs and writes submission.csv; blends and checks submissions",
-    .usage = "",
+    .usage = "[SUBMISSION]",
     .examples =
         "  mpirun -np 8 infer --run runs/one --input shards/test --sample-submission sample_submission.csv --out submission.csv\n"
         "  infer --run runs/one,runs/two --weights last,best --csv test.csv --out submission.csv     (mean of four)\n"
         "  infer --run runs/one --input shards/valid --truth labels.csv --out valid.csv              (AUC, pooled and per language)\n"
         "  infer --blend a.csv,b.csv --blend-weights 0.7,0.3 --sample-submission sample_submission.csv --out blend.csv\n"
-        "  infer --validate submission.csv --sample-submission sample_submission.csv\n",
+        "  infer --validate submission.csv --sample-submission sample_submission.csv\n"
+        "  infer --verify runs/one --csv train.csv,test.csv --input shards/test --sample-submission sample_submission.csv submission.csv\n",
 };
 
 #define FIELD(name) .field = &infer_settings.name
@@ -61,6 +62,8 @@ const option infer_options[] = {
      .help = "one a file; else all equal"},
     {.name = "validate", .type = OPTION_TEXT, IDENTITY, FIELD(validate), .group = "Without a run", .unit = "FILE",
      .help = "check a submission against the sample: header, every id once, order, finite numbers, count"},
+    {.name = "verify", .type = OPTION_TEXT, IDENTITY, FIELD(verify), .group = "Without a run", .unit = "RUN SUBMISSION",
+     .help = "check the chain of hashes from CSVs (--csv) over data (--input), recipe and weights to the submission; exit 6 says which link breaks"},
 
     {.name = "micro-tokens", .type = OPTION_INT, EXECUTION, FIELD(micro_tokens), .fallback = "2048", .min = 3, .max = 1e8, .group = "Execution",
      .unit = "M", .help = "most tokens computed at once by a rank: bounds its memory, changes no bit"},
@@ -104,12 +107,14 @@ static status check_predict(const settings *s)
 
 status settings_check(const settings *s, settings_mode *mode)
 {
-    int asked = (s->runs.count > 0) + (s->blend.count > 0) + (s->validate != NULL);
+    int asked = (s->runs.count > 0) + (s->blend.count > 0) + (s->validate != NULL) + (s->verify != NULL);
     if (asked > 1)
-        return fail(STATUS_USAGE, "--run, --blend and --validate are three things: give one of them");
-    *mode = s->validate ? MODE_VALIDATE : s->blend.count ? MODE_BLEND : MODE_PREDICT;
+        return fail(STATUS_USAGE, "--run, --blend, --validate and --verify are four things: give one of them");
+    *mode = s->verify ? MODE_VERIFY : s->validate ? MODE_VALIDATE : s->blend.count ? MODE_BLEND : MODE_PREDICT;
     if (*mode == MODE_PREDICT)
         return check_predict(s);
+    if (*mode == MODE_VERIFY)
+        return s->out ? fail(STATUS_USAGE, "--out goes with --run or --blend only; name the submission to verify as the last word") : STATUS_OK;
     TRY(only_with(s->input.count + s->csv.count > 0, s->csv.count ? "csv" : "input", "--run"));
     TRY(only_with(s->truth != NULL, "truth", "--run"));
     TRY(only_with(s->report != NULL, "report", "--run"));

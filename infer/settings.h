@@ -27,11 +27,12 @@ typedef struct settings {
     bool unlabelled_given;
     option_list blend, blend_weights;
     const char *validate;
+    const char *verify;
     int64_t micro_tokens, block_rows, threads, data_memory, time_limit, grace;
     int cpu;
 } settings;
 
-typedef enum settings_mode { MODE_PREDICT, MODE_BLEND, MODE_VALIDATE } settings_mode;
+typedef enum settings_mode { MODE_PREDICT, MODE_BLEND, MODE_VALIDATE, MODE_VERIFY } settings_mode;
 
 extern settings infer_settings;
 extern const option infer_options[];
