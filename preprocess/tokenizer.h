@@ -8,7 +8,7 @@
  *     tokenizer_scratch_free(s); tokenizer_free(t);
  *
  * A tokenizer never changes after it is created: any number of threads may use it, each with a scratch of its own. The scratch
- * holds the buffers and a bounded cache of words (1 MiB); results do not depend on what it has seen. All functions are local.
+ * holds the buffers and a cache of words (at most 48 MiB); results do not depend on what it has seen. All functions are local.
  */
 #ifndef FRETSAW_PREPROCESS_TOKENIZER_H
 #define FRETSAW_PREPROCESS_TOKENIZER_H

@@ -7,27 +7,18 @@
 #include "common/hash.h"
 #include "preprocess/normalise.h"
 #include "preprocess/tokenizer.h"
+#include "preprocess/tokenizer_cache.h"
+#include "preprocess/tokenizer_scan.h"
 #include "preprocess/tokenizer_table.h"
 #include "preprocess/utf8.h"
 
 enum {
-    CACHE_BITS = 15,
-    KEY_BYTES = 16,
-    CACHED_IDS = 3,
-    PADDING = 64,                              /* bytes behind joined text that may be read */
+    PADDING = SCAN_PADDING,
     ROOM_ONE_WORD = WORDPIECE_LONGEST_WORD + 8 /* ids that one word or one copy from the cache may write */
 };
 
-/* Half a line of the processor's cache. The key is the stretch's bytes, filled up with NUL: since NUL is dropped, stretches that
- * differ in NULs at the end alone have the same ids, and an empty entry rightly says that NULs give none. */
-typedef struct entry {
-    uint64_t key[KEY_BYTES / 8];
-    uint32_t id[CACHED_IDS];
-    uint16_t count, unknown;
-} entry;
-
 struct tokenizer_scratch {
-    entry *cache;
+    tokenizer_cache cache;
     uint32_t *ids;
     size_t count, room, unknown;
     char *repaired, *joined, *word;
@@ -42,13 +33,10 @@ status tokenizer_scratch_create(const tokenizer *t, tokenizer_scratch **out)
     tokenizer_scratch *s;
     *out = NULL;
     TRY(memory_new(&s, sizeof *s, "the tokenizer's scratch"));
-    size_t bytes = sizeof(entry) << CACHE_BITS;
-    s->cache = aligned_alloc(sizeof(entry), bytes);
-    if (!s->cache) {
+    if (cache_create(&s->cache) != STATUS_OK) {
         free(s);
-        return fail(STATUS_RESOURCE, "out of memory: %zu bytes for the tokenizer's cache", bytes);
+        return STATUS_RESOURCE;
     }
-    memset(s->cache, 0, bytes);
     *out = s;
     return STATUS_OK;
 }
@@ -57,7 +45,7 @@ void tokenizer_scratch_free(tokenizer_scratch *s)
 {
     if (!s)
         return;
-    free(s->cache);
+    cache_free(&s->cache);
     free(s->ids);
     free(s->repaired);
     free(s->joined);
@@ -241,13 +229,7 @@ static status encode_stretch(const tokenizer *t, tokenizer_scratch *s, const cha
         case KIND_NOTHING: break;
         case KIND_SIGN:
             TRY(end_word(t, s));
-            add(s, p + i, bytes);
-            TRY(end_word(t, s));
-            break;
-        case KIND_SIGN_REPLACE:
-            TRY(end_word(t, s));
-            add_replacement(s, action);
-            TRY(end_word(t, s));
+            TRY(push(t, s, (uint32_t)(action >> 16)));
             break;
         case KIND_HANGUL: add_hangul(s, c); break;
         default:
@@ -259,41 +241,41 @@ static status encode_stretch(const tokenizer *t, tokenizer_scratch *s, const cha
     return end_word(t, s);
 }
 
-/* ---- the cache of words ---- */
+/* ---- words by the cache ---- */
 
-/* 16 bytes from KEY_BYTES - n on: ones for the first n bytes of a key. */
-static const uint8_t key_mask[2 * KEY_BYTES] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+typedef struct span {
+    cache_word word; /* set where the cache is asked */
+    size_t begin, end;
+    bool cached;
+} span;
 
-/* A stretch of at most KEY_BYTES bytes in joined text. */
-static inline status encode_cached(const tokenizer *t, tokenizer_scratch *s, const char *p, size_t n)
+/* A run of CJK is cheap by the table and rarely comes again; what is longer than a key is not kept either. */
+static inline bool asks_cache(const char *p, size_t n)
 {
-    uint64_t key[2], mask[2];
-    memcpy(key, p, sizeof key);
-    memcpy(mask, key_mask + KEY_BYTES - n, sizeof mask);
-    key[0] &= mask[0];
-    key[1] &= mask[1];
-    uint64_t h = (key[0] ^ (key[1] << 29 | key[1] >> 35)) * 0x9E3779B97F4A7C15u + key[1];
-    h = (h ^ h >> 32) * 0xD6E8FEB86659FD93u;
-    entry *e = &s->cache[h >> (64 - CACHE_BITS)];
-    TRY(room_for_ids(s, CACHED_IDS));
-    if (((e->key[0] ^ key[0]) | (e->key[1] ^ key[1])) == 0) {
-        memcpy(s->ids + s->count, e->id, sizeof e->id);
-        s->count += e->count;
-        s->unknown += e->unknown;
+    return n <= CACHE_LARGE_KEY && (unsigned char)(p[0] - 0xE3) > 0xE9 - 0xE3;
+}
+
+static inline status encode_word(const tokenizer *t, tokenizer_scratch *s, const char *p, const span *w)
+{
+    size_t n = w->end - w->begin, count = s->count, unknown = s->unknown, found, found_unknown;
+    if (!w->cached)
+        return encode_stretch(t, s, p + w->begin, n);
+    TRY(room_for_ids(s, CACHE_LARGE_IDS));
+    if (cache_find(&s->cache, &w->word, n, s->ids + count, &found, &found_unknown)) {
+        s->count += found;
+        s->unknown += found_unknown;
         return STATUS_OK;
     }
-    size_t count = s->count, unknown = s->unknown;
-    TRY(encode_stretch(t, s, p, n));
-    if (s->count - count <= CACHED_IDS) {
-        memcpy(e->key, key, sizeof key);
-        e->count = (uint16_t)(s->count - count);
-        e->unknown = (uint16_t)(s->unknown - unknown);
-        memcpy(e->id, s->ids + count, e->count * sizeof *e->id);
-    }
-    return STATUS_OK;
+    TRY(encode_stretch(t, s, p + w->begin, n));
+    return cache_store(&s->cache, &w->word, n, s->ids + count, s->count - count, s->unknown - unknown);
 }
 
 /* ---- joined text ---- */
+
+/* Where the walk is, and where the present chunk between spaces begins, in text and ids. */
+typedef struct place {
+    size_t at, chunk, count, unknown;
+} place;
 
 /* Must the chunk around the sign at p[i] be done in full? A bracket may begin a special token that only cleaning and NFC bring
  * out; < = > may compose with a mark behind them. */
@@ -308,86 +290,73 @@ static bool sign_needs_full(const tokenizer *t, const char *p, size_t n, size_t 
     return !t->strip && p[i] >= '<' && p[i] <= '>' && class[(unsigned char)p[i + 1]] == CLASS_OTHER;
 }
 
-/* p[0..n-1] is joined; p[n] is a space and PADDING bytes from there may be read. */
-static status encode_joined(const tokenizer *t, tokenizer_scratch *s, const char *p, size_t n)
+/* A bracket, or < = >: returns with the place behind what it took. */
+static status encode_rare_sign(const tokenizer *t, tokenizer_scratch *s, const char *p, size_t n, place *x)
 {
-    const uint8_t *class = t->class;
-    size_t chunk = 0, count = 0, unknown = 0; /* where the present chunk between spaces begins, in text and ids */
-    for (size_t i = 0; i < n;) {
-        size_t j = i;
-        while (class[(unsigned char)p[j]] >= CLASS_WORD)
-            j++;
-        if (j > i) {
-            TRY(j - i <= KEY_BYTES ? encode_cached(t, s, p + i, j - i) : encode_stretch(t, s, p + i, j - i));
-            i = j;
-            continue;
-        }
-        if (class[(unsigned char)p[i]] == CLASS_SPACE) {
-            chunk = ++i;
-            count = s->count;
-            unknown = s->unknown;
-            continue;
-        }
-        int special = p[i] == '[' ? special_at(p + i, n - i) : -1;
-        if (special >= 0) {
-            TRY(push(t, s, t->vocabulary.special[special]));
-            i += strlen(vocabulary_special_text[special]);
-        } else if ((p[i] == '[' || (p[i] >= '<' && p[i] <= '>')) && sign_needs_full(t, p, n, i)) {
-            while (i < n && p[i] != ' ')
-                i++;
-            s->count = count;
-            s->unknown = unknown;
-            TRY(encode_full(t, s, p + chunk, i - chunk));
-        } else {
-            TRY(push(t, s, t->sign[(unsigned char)p[i++]]));
+    int special = p[x->at] == '[' ? special_at(p + x->at, n - x->at) : -1;
+    if (special >= 0) {
+        x->at += strlen(vocabulary_special_text[special]);
+        return push(t, s, t->vocabulary.special[special]);
+    }
+    if (!sign_needs_full(t, p, n, x->at))
+        return push(t, s, t->sign[(unsigned char)p[x->at++]]);
+    while (x->at < n && p[x->at] != ' ')
+        x->at++;
+    s->count = x->count;
+    s->unknown = x->unknown;
+    return encode_full(t, s, p + x->chunk, x->at - x->chunk);
+}
+
+/* Spaces and signs up to `end`, or past it where a special token or a chunk in full takes what follows. */
+static inline status encode_gap(const tokenizer *t, tokenizer_scratch *s, const char *p, size_t n, size_t end, place *x)
+{
+    while (x->at < end) {
+        char c = p[x->at];
+        if (c == ' ')
+            *x = (place){x->at + 1, x->at + 1, s->count, s->unknown};
+        else if (c == '[' || (c >= '<' && c <= '>'))
+            TRY(encode_rare_sign(t, s, p, n, x));
+        else {
+            TRY(push(t, s, t->sign[(unsigned char)c]));
+            x->at++;
         }
     }
     return STATUS_OK;
 }
 
-/* Bytes of the white space of str.split() at p, 0 where there is none. Valid text. */
-static size_t space_bytes(const unsigned char *p)
+/* The next words of joined text, those the cache is asked for already under way to the processor. */
+static size_t next_words(const tokenizer *t, const tokenizer_scratch *s, scan_edges *edges, const char *p, size_t n, span *w)
 {
-    if (p[0] < 0x80)
-        return (p[0] >= 9 && p[0] <= 13) || (p[0] >= 28 && p[0] <= 32);
-    if (p[0] != 0xC2 && (p[0] < 0xE1 || p[0] > 0xE3))
-        return 0;
-    size_t bytes;
-    uint32_t c = utf8_get((const char *)p, &bytes);
-    return unicode_get(c)->flags & UNICODE_SPACE ? bytes : 0;
-}
-
-/* No white space but single spaces inside? Simple enough for the compiler to do many bytes at once. Errs towards no. */
-static bool is_joined(const unsigned char *p, size_t n)
-{
-    unsigned char odd = 0;
-    if (!n)
-        return true;
-    for (size_t i = 0; i + 1 < n; i++)
-        odd |= (unsigned char)((p[i] < 32) | (p[i] == 0xC2) | ((unsigned char)(p[i] - 0xE1) < 3) | ((p[i] == 32) & (p[i + 1] == 32)));
-    return !odd && p[0] != 32 && p[n - 1] > 32;
-}
-
-static size_t join(const char *text, size_t n, char *out)
-{
-    const unsigned char *u = (const unsigned char *)text;
-    size_t written = 0;
-    if (is_joined(u, n)) {
-        if (n)
-            memcpy(out, text, n);
-        return n;
-    }
-    for (size_t i = 0; i < n;) {
-        size_t space = space_bytes(u + i);
-        if (!space) {
-            out[written++] = text[i++];
-            continue;
+    size_t words = scan_words(edges, p, n);
+    for (size_t k = 0; k < words; k++, w++) {
+        w->begin = edges->at[2 * k];
+        w->end = edges->at[2 * k + 1];
+        w->cached = asks_cache(p + w->begin, w->end - w->begin);
+        if (w->cached) {
+            w->word = cache_word_of(p + w->begin, w->end - w->begin, t->lower);
+            cache_prefetch(&s->cache, &w->word, w->end - w->begin);
         }
-        if (written && out[written - 1] != ' ')
-            out[written++] = ' ';
-        i += space;
     }
-    return written && out[written - 1] == ' ' ? written - 1 : written;
+    return words;
+}
+
+/* p[0..n-1] is joined, with SCAN_PADDING spaces behind it. */
+static status encode_joined(const tokenizer *t, tokenizer_scratch *s, const char *p, size_t n)
+{
+    span w[SCAN_BATCH + SCAN_BLOCK];
+    scan_edges edges;
+    place x = {0};
+    scan_begin(&edges);
+    for (size_t words; (words = next_words(t, s, &edges, p, n, w)) > 0;) {
+        for (size_t k = 0; k < words; k++) {
+            TRY(encode_gap(t, s, p, n, w[k].begin, &x));
+            if (x.at > w[k].begin)
+                continue;
+            TRY(encode_word(t, s, p, &w[k]));
+            x.at = w[k].end;
+        }
+    }
+    return encode_gap(t, s, p, n, n, &x);
 }
 
 status tokenizer_encode(const tokenizer *t, tokenizer_scratch *s, const char *text, size_t n, tokenizer_tokens *out)
@@ -401,7 +370,7 @@ status tokenizer_encode(const tokenizer *t, tokenizer_scratch *s, const char *te
         text = s->repaired;
     }
     TRY(make_room(&s->joined, &s->joined_room, n + PADDING));
-    size_t joined = join(text, n, s->joined);
+    size_t joined = scan_join(text, n, s->joined);
     memset(s->joined + joined, ' ', PADDING);
     out->text_hash = hash_xxh3(s->joined, joined);
     TRY(room_for_ids(s, joined / 4));

@@ -47,14 +47,19 @@ static uint64_t action(const tokenizer *t, uint32_t c)
     if (!count)
         return KIND_NOTHING;
     bool sign = (t->cjk && flags & UNICODE_CJK) || (count == 1 && unicode_get(out[0])->flags & UNICODE_PUNCTUATION);
-    if (count == 1 && out[0] == c)
-        return sign ? KIND_SIGN : KIND_COPY;
     char text[PARTS * UTF8_LONGEST];
     for (size_t i = 0; i < count; i++)
         bytes += utf8_put(out[i], text + bytes);
-    if (bytes > ACTION_BYTES)
+    if (sign && count == 1) {
+        uint32_t id = t->vocabulary.special[VOCABULARY_UNK];
+        vocabulary_find(&t->vocabulary, text, bytes, &id);
+        return KIND_SIGN | (uint64_t)id << 16;
+    }
+    if (count == 1 && out[0] == c)
+        return KIND_COPY;
+    if (sign || bytes > ACTION_BYTES)
         return KIND_FULL;
-    uint64_t a = (sign ? KIND_SIGN_REPLACE : KIND_REPLACE) | (uint64_t)bytes << 8 | (uint64_t)count << 12;
+    uint64_t a = KIND_REPLACE | (uint64_t)bytes << 8 | (uint64_t)count << 12;
     for (size_t i = 0; i < bytes; i++)
         a |= (uint64_t)(unsigned char)text[i] << (16 + 8 * i);
     return a;

@@ -3,7 +3,7 @@
  *     uint64_t a = tokenizer_action(t, c);
  *     switch (a & TOKENIZER_KIND) ...                        // see tokenizer_encode.c
  *
- * An action: bits 0-7 kind, 8-11 bytes and 12-15 code points of the replacement, 16-63 its UTF-8, lowest byte first.
+ * An action: bits 0-7 kind, 8-11 bytes and 12-15 code points of the replacement, 16-63 its UTF-8, lowest byte first, or the id of a sign.
  */
 #ifndef FRETSAW_PREPROCESS_TOKENIZER_TABLE_H
 #define FRETSAW_PREPROCESS_TOKENIZER_TABLE_H
@@ -19,14 +19,13 @@ enum tokenizer_kind {
     KIND_COPY,         /* adds itself to the word */
     KIND_REPLACE,      /* adds the replacement */
     KIND_NOTHING,      /* adds nothing: dropped, or a stripped mark */
-    KIND_SIGN,         /* is a word of its own: punctuation, CJK */
-    KIND_SIGN_REPLACE, /* so is the replacement */
+    KIND_SIGN,         /* is a word of its own, punctuation or CJK, with this id */
     KIND_HANGUL,       /* adds its two or three jamo */
     KIND_FULL,         /* the neighbours matter: the whole stretch goes through normalise.h */
     TOKENIZER_KIND = 0xFF,
 };
 
-/* Classes of bytes for the scan of joined text. */
+/* Classes of bytes, in the sense of tokenizer_scan.h. */
 enum tokenizer_class { CLASS_SPACE, CLASS_SIGN, CLASS_WORD, CLASS_OTHER /* control characters and all bytes from 0x80 */ };
 
 enum { ACTION_BLOCK_BITS = 8, ACTION_BLOCK = 1 << ACTION_BLOCK_BITS, ACTION_BYTES = 6 };
