@@ -6,11 +6,11 @@
 
 #include "model/cpu/gemm_kernel.h"
 
-/* The loops, from the outside in, named by what stays where (bytes for AVX-512, kc 384):
+/* The loops, from the outside in, named by what stays where (bytes for AVX-512, kc 768):
  *
  *     block of m          at most MOST_ROWS rows: B is packed once for each
- *       part of k         at most kc steps; the block of A is packed once: 24 KiB a panel of 14 rows            (L3; L2 when small)
- *         block of n      at most g->most_cols columns; the block of B is packed: 48 KiB a panel of 32 columns  (L2)
+ *       part of k         at most kc steps; the block of A is packed once: 42 KiB a panel of 14 rows            (L3; L2 when small)
+ *         block of n      at most g->most_cols columns; the block of B is packed: 96 KiB a panel of 32 columns  (L2)
  *           panel of A    used by every panel of that block                                                      (L1)
  *             panel of B    streams from L2, in order; the sums of one tile stay in registers; C is fetched a tile ahead
  *

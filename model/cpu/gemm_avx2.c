@@ -7,7 +7,7 @@
 #define ROWS     6
 #define A_STRIDE 8
 #ifndef KC
-#define KC 384
+#define KC 768
 #endif
 #define KERNELS gemm_kernels_avx2
 #define INLINE  static inline __attribute__((always_inline))
