@@ -5,14 +5,13 @@
 #include <string.h>
 
 #include "common/comm.h"
-#include "preprocess/missing.h"
 #include "preprocess/utf8.h"
 
 /* What comes first in an input. */
 enum { CLASS_MARK, CLASS_STRUCTURE, CLASS_NO_RECORDS, CLASS_COLUMNS, CLASS_VALUES };
 
 typedef struct check_fault {
-    int64_t input, class, split;
+    int64_t input, class;
     csv_fault fault; /* kind CSV_FINE: none found */
 } check_fault;
 
@@ -31,12 +30,12 @@ static bool before(const check_fault *a, const check_fault *b)
         return b->fault.kind == CSV_FINE && a->fault.kind != CSV_FINE;
     if (a->input != b->input)
         return a->input < b->input;
-    return a->class != b->class ? a->class < b->class : a->split < b->split;
+    return a->class != b->class ? a->class < b->class : a->fault.byte < b->fault.byte;
 }
 
-static void keep_fault(check_state *c, int64_t input, int64_t class, int64_t number, const csv_fault *fault)
+static void keep_fault(check_state *c, int64_t input, int64_t class, const csv_fault *fault)
 {
-    check_fault f = {.input = input, .class = class, .split = number, .fault = *fault};
+    check_fault f = {.input = input, .class = class, .fault = *fault};
     if (before(&f, &c->first))
         c->first = f;
 }
@@ -47,23 +46,23 @@ static status check_header(check_state *c, int64_t i)
     const csv_input *in = &c->s->input[i];
     csv_fault fault = {.kind = CSV_UTF16, .record = -1, .byte = CSV_NOWHERE};
     if (in->file.utf16) {
-        keep_fault(c, i, CLASS_MARK, -1, &fault);
+        keep_fault(c, i, CLASS_MARK, &fault);
         return STATUS_OK;
     }
     fault.kind = CSV_NO_RECORDS;
     if (in->records < 2)
-        keep_fault(c, i, CLASS_NO_RECORDS, -1, &fault);
+        keep_fault(c, i, CLASS_NO_RECORDS, &fault);
     csv_event event;
     csv_range range = splits_header(in);
     TRY(csv_reader_begin(c->reader, &in->file, &range));
     TRY(csv_reader_next(c->reader, &event));
     if (event == CSV_FAULT)
-        keep_fault(c, i, CLASS_STRUCTURE, -1, csv_reader_fault(c->reader));
+        keep_fault(c, i, CLASS_STRUCTURE, csv_reader_fault(c->reader));
     if (event != CSV_RECORD)
         return STATUS_OK;
     TRY(columns_find(&c->rules->columns, c->reader, &c->out->input[i], &fault));
     if (fault.kind != CSV_FINE)
-        keep_fault(c, i, CLASS_COLUMNS, -1, &fault);
+        keep_fault(c, i, CLASS_COLUMNS, &fault);
     return STATUS_OK;
 }
 
@@ -83,23 +82,15 @@ static void check_labels(check_state *c)
         csv_quote_text(name, strlen(name), fault.detail + used, sizeof fault.detail - used);
         used += strlen(fault.detail + used);
     }
-    keep_fault(c, 0, CLASS_COLUMNS, -1, &fault);
-}
-
-static int64_t replaced_in(const csv_field *f)
-{
-    int64_t replaced = 0;
-    if (utf8_valid_prefix(f->text, f->bytes) < f->bytes)
-        utf8_replaced_bytes(f->text, f->bytes, &replaced);
-    return replaced;
+    keep_fault(c, 0, CLASS_COLUMNS, &fault);
 }
 
 /* The language as it is stored, in c->repaired where bytes of it were replaced. */
-static status check_lang(check_state *c, const csv_field *f, int64_t replaced, csv_fault *fault)
+static status check_lang(check_state *c, const csv_field *f, csv_fault *fault)
 {
     const char *text = f->text;
     size_t n = f->bytes;
-    if (n <= LANGS_LONGEST && replaced) {
+    if (n <= LANGS_LONGEST && utf8_valid_prefix(text, n) < n) {
         n = utf8_replace(text, n, c->repaired);
         text = c->repaired;
     }
@@ -114,12 +105,6 @@ static status check_lang(check_state *c, const csv_field *f, int64_t replaced, c
 static status check_row(check_state *c, const csv_columns *at, csv_fault *fault)
 {
     csv_field f;
-    csv_reader_field(c->reader, at->id, &f);
-    int64_t replaced = replaced_in(&f);
-    csv_reader_field(c->reader, at->text, &f);
-    if (!c->rules->na_keep && missing_is_word(f.text, f.bytes))
-        c->out->missing++;
-    replaced += replaced_in(&f);
     for (int64_t l = 0; l < at->labels; l++) {
         float label;
         if (at->label[l] < 0)
@@ -130,35 +115,29 @@ static status check_row(check_state *c, const csv_columns *at, csv_fault *fault)
         *fault = (csv_fault){.kind = CSV_LABEL, .record = csv_reader_record(c->reader), .byte = f.at};
         csv_quote_text(f.text, f.bytes, fault->detail, 60);
     }
-    if (at->lang >= 0) {
-        csv_reader_field(c->reader, at->lang, &f);
-        int64_t in_lang = replaced_in(&f);
-        csv_fault wrong = {.kind = CSV_FINE};
-        TRY(check_lang(c, &f, in_lang, &wrong));
-        if (wrong.kind != CSV_FINE && (fault->kind == CSV_FINE || wrong.byte < fault->byte))
-            *fault = wrong;
-        replaced += in_lang;
-    } else {
-        TRY(langs_add(&c->out->langs, "", 0));
-    }
     c->out->rows++;
-    c->out->replaced += replaced;
-    c->out->rows_replaced += replaced > 0;
+    if (at->lang < 0)
+        return langs_add(&c->out->langs, "", 0);
+    csv_fault wrong = {.kind = CSV_FINE};
+    csv_reader_field(c->reader, at->lang, &f);
+    TRY(check_lang(c, &f, &wrong));
+    if (wrong.kind != CSV_FINE && (fault->kind == CSV_FINE || wrong.byte < fault->byte))
+        *fault = wrong;
     return STATUS_OK;
 }
 
-/* One split; its values too while `values` holds, which a fault among them ends: structure goes first. */
-static status check_split(check_state *c, int64_t k, bool values)
+/* Pieces of one input; their values too while `values` holds, which a fault among them ends: structure goes first. */
+static status check_run(check_state *c, int64_t first, int64_t end, bool values)
 {
-    const csv_split *p = &c->s->split[k];
-    const csv_columns *at = &c->out->input[p->input];
-    csv_range range = splits_range(p, at->width);
-    TRY(csv_reader_begin(c->reader, &c->s->input[p->input].file, &range));
+    int64_t input = c->s->piece[first].input;
+    const csv_columns *at = &c->out->input[input];
+    csv_range range = splits_run(c->s, first, end, at->width);
+    TRY(csv_reader_begin(c->reader, &c->s->input[input].file, &range));
     for (;;) {
         csv_event event;
         TRY(csv_reader_next(c->reader, &event));
         if (event == CSV_FAULT)
-            keep_fault(c, p->input, CLASS_STRUCTURE, k, csv_reader_fault(c->reader));
+            keep_fault(c, input, CLASS_STRUCTURE, csv_reader_fault(c->reader));
         if (event != CSV_RECORD)
             return STATUS_OK;
         if (!values || csv_reader_record(c->reader) == 0)
@@ -166,26 +145,27 @@ static status check_split(check_state *c, int64_t k, bool values)
         csv_fault fault = {.kind = CSV_FINE};
         TRY(check_row(c, at, &fault));
         if (fault.kind != CSV_FINE) {
-            keep_fault(c, p->input, CLASS_VALUES, k, &fault);
+            keep_fault(c, input, CLASS_VALUES, &fault);
             values = false;
         }
     }
 }
 
-static status check_mine(check_state *c)
+static status check_mine(check_state *c, int64_t first, int64_t end)
 {
     for (int64_t i = 0; i < c->s->inputs; i++)
         TRY(check_header(c, i));
     check_labels(c);
-    for (int64_t k = c->s->mine_first; k < c->s->mine_end; k++) {
-        int64_t input = c->s->split[k].input;
+    for (int64_t k = first, next; k < end; k = next) {
+        int64_t input = c->s->piece[k].input;
+        for (next = k + 1; next < end && c->s->piece[next].input == input; next++) {
+        }
         const check_fault *f = &c->first;
         bool faulty = f->fault.kind != CSV_FINE;
         if (faulty && (f->input < input || (f->input == input && f->class <= CLASS_STRUCTURE)))
             break; /* nothing that comes before it can be found any more */
-        if (c->out->input[input].width == 0)
-            continue;
-        TRY(check_split(c, k, !(faulty && f->input == input)));
+        if (c->out->input[input].width > 0)
+            TRY(check_run(c, k, next, !(faulty && f->input == input)));
     }
     return STATUS_OK;
 }
@@ -206,32 +186,32 @@ static status agree_on_fault(check_state *c)
     return comm_agree(csv_fault_fail(c->s->input[first.input].file.path, &first.fault));
 }
 
-static void sum_up(check_result *out)
-{
-    int64_t sums[] = {out->rows, out->missing, out->replaced, out->rows_replaced};
-    comm_sum_int64(sums, sizeof sums / sizeof *sums);
-    out->rows = sums[0];
-    out->missing = sums[1];
-    out->replaced = sums[2];
-    out->rows_replaced = sums[3];
-}
-
-status check_inputs(const csv_splits *s, const check_rules *rules, check_result *out)
+status check_inputs(const csv_splits *s, const check_rules *rules, const uint64_t *busy, check_result *out)
 {
     check_state c = {.s = s, .rules = rules, .out = out};
+    int64_t ranks = comm_size(), *first = NULL;
+    uint64_t *idle = NULL;
     *out = (check_result){0};
     status st = memory_new(&out->input, (size_t)s->inputs * sizeof *out->input, "the columns of the inputs");
+    if (st == STATUS_OK)
+        st = memory_new(&first, (size_t)(ranks + 1) * sizeof *first, "the shares of the ranks");
+    if (st == STATUS_OK)
+        st = memory_new(&idle, (size_t)ranks * sizeof *idle, "the shares of the ranks");
     if (st == STATUS_OK)
         st = memory_new(&c.repaired, LANGS_LONGEST * UTF8_REPLACEMENT_BYTES + 1, "a language");
     if (st == STATUS_OK)
         st = csv_reader_create(rules->memory, &c.reader);
-    if (st == STATUS_OK)
-        st = check_mine(&c);
+    if (st == STATUS_OK) {
+        splits_deal(s, NULL, busy ? busy : idle, ranks, first);
+        st = check_mine(&c, first[comm_rank()], first[comm_rank() + 1]);
+    }
     TRY_DONE(comm_agree(st));
     TRY_DONE(agree_on_fault(&c));
     TRY_DONE(langs_unite(&out->langs));
-    sum_up(out);
+    comm_sum_int64(&out->rows, 1);
 done:
+    free(first);
+    free(idle);
     free(c.repaired);
     csv_reader_free(c.reader);
     return st;

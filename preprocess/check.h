@@ -2,7 +2,7 @@
  * part behind, and what is said of it does not depend on the ranks.
  *
  *     check_result c;
- *     TRY(check_inputs(&splits, &rules, &c));       // collective; STATUS_INPUT with the first fault
+ *     TRY(check_inputs(&splits, &rules, NULL, &c)); // collective; STATUS_INPUT with the first fault
  *     check_free(&c, splits.inputs);
  *
  * First means: the first input that has a fault; in it the structure of the whole file comes before its columns, and those before its values.
@@ -26,12 +26,12 @@ typedef struct check_result {
     csv_columns *input;   /* one an input */
     int64_t labels;   /* C of the rows: 0 when no input has a label column and the user named none */
     lang_set langs;
-    int64_t rows, missing, replaced; /* missing texts; U+FFFD that stand for invalid UTF-8 in ids, texts and languages */
-    int64_t rows_replaced;
+    int64_t rows;
 } check_result;
 
-/* Collective. Every rank gets the same result, or the same error. */
-status check_inputs(const csv_splits *s, const check_rules *rules, check_result *out);
+/* Collective. Every rank gets the same result, or the same error. busy[r]: what rank r has to do besides, in bytes of CSV that it would check
+ * meanwhile (NULL: nothing). */
+status check_inputs(const csv_splits *s, const check_rules *rules, const uint64_t *busy, check_result *out);
 void check_free(check_result *c, int64_t inputs);
 
 #endif

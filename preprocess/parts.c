@@ -1,6 +1,6 @@
 #include "preprocess/parts.h"
 
-#include <math.h>
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,23 +9,24 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "common/stop.h"
-#include "preprocess/missing.h"
-#include "preprocess/utf8.h"
+#include "preprocess/aside.h"
 
-static const uint64_t step_bytes = 8 << 20; /* of CSV between two agreements of the ranks: on errors, on stopping, on the progress */
+enum { ASIDE_TAG = 77 };
+static const uint64_t step_bytes = 8 << 20; /* of CSV between two looks at whether to stop */
 
 /* What a rank writes with. */
 typedef struct part_worker {
     token_parts *p;
-    csv_reader *reader;
-    tokenizer_scratch *scratch;
-    rowfile_writer *writer; /* of part `current`, or NULL between two */
-    int64_t current;
-    int64_t rows;           /* of the current part so far */
-    uint64_t at, done;      /* bytes of the current split behind us; of all */
-    float *label;
-    char *id, *lang;        /* repaired copies */
-    size_t id_room;
+    survey *counts;
+    row_maker *maker;
+    rowfile_writer *writer; /* of the part in hand, or NULL */
+    aside *aside;           /* of another rank's part, or NULL */
+    int64_t rows;           /* of the part in hand */
+    int64_t *first;         /* ranks + 1: the pieces of each rank */
+    uint64_t done, looked;  /* bytes behind us; of them at the last look */
+    bool stopped;           /* asked to stop, or another rank cannot go on */
+    progress *shown;
+    int64_t shown_all;
 } part_worker;
 
 status parts_plan(const parts_job *job, token_parts *out)
@@ -146,218 +147,278 @@ static status remove_strays(const token_parts *p)
     return st;
 }
 
-/* ---- rows ---- */
-
-/* The id as it is stored. */
-static status repaired_id(part_worker *w, const csv_field *f, rowfile_row *r)
+/* Whose parts are whole; each rank looks at its share. */
+static status find_whole(part_worker *w)
 {
-    r->id = f->text;
-    r->id_bytes = f->bytes;
-    if (utf8_valid_prefix(f->text, f->bytes) == f->bytes)
-        return STATUS_OK;
-    size_t n = utf8_replaced_bytes(f->text, f->bytes, NULL);
-    if (n > w->id_room) {
-        TRY(memory_grow(&w->id, n, "an id"));
-        w->id_room = n;
-    }
-    r->id_bytes = utf8_replace(f->text, f->bytes, w->id);
-    r->id = w->id;
-    return STATUS_OK;
-}
-
-static int64_t lang_of(part_worker *w, const csv_columns *at)
-{
-    csv_field f = {.text = ""};
-    if (at->lang >= 0)
-        csv_reader_field(w->reader, at->lang, &f);
-    if (f.bytes > LANGS_LONGEST)
-        return -1;
-    if (utf8_valid_prefix(f.text, f.bytes) < f.bytes) {
-        f.bytes = utf8_replace(f.text, f.bytes, w->lang);
-        f.text = w->lang;
-    }
-    return langs_find(&w->p->job->checked->langs, f.text, f.bytes);
-}
-
-static status changed(const part_worker *w)
-{
-    const parts_job *job = w->p->job;
-    return fail(STATUS_INPUT, "%s: changed while it was read; run again when nobody writes to it",
-                job->splits->input[job->splits->split[w->p->part[w->current].split].input].file.path);
-}
-
-static status write_row(part_worker *w, int64_t input)
-{
-    const parts_job *job = w->p->job;
-    const csv_columns *at = &job->checked->input[input];
-    rowfile_row r = {.number = csv_reader_record(w->reader) - 1, .source = (uint16_t)input, .label = w->label};
-    csv_field f;
-    csv_reader_field(w->reader, at->id, &f);
-    TRY(repaired_id(w, &f, &r));
-    for (int64_t l = 0; l < job->checked->labels; l++) {
-        w->label[l] = NAN;
-        if (at->label[l] < 0)
-            continue;
-        csv_reader_field(w->reader, at->label[l], &f);
-        if (!label_read(f.text, f.bytes, &job->rules->label, &w->label[l]))
-            return changed(w);
-    }
-    int64_t lang = lang_of(w, at);
-    if (lang < 0)
-        return changed(w);
-    r.lang = (uint16_t)lang;
-    csv_reader_field(w->reader, at->text, &f);
-    if (!job->rules->na_keep && missing_is_word(f.text, f.bytes)) {
-        f.text = job->fill->item[job->fill->count == 1 ? 0 : (size_t)input];
-        f.bytes = strlen(f.text);
-    }
-    tokenizer_tokens t;
-    TRY(tokenizer_encode(job->tokenizer, w->scratch, f.text, f.bytes, &t));
-    r.token = t.ids;
-    r.tokens = t.count;
-    r.text_hash = t.text_hash;
-    return rowfile_append(w->writer, &r);
-}
-
-/* ---- one rank's work in steps ---- */
-
-/* The next part of this rank that is to be written; false: none. */
-static status next_part(part_worker *w, bool *found)
-{
-    const parts_job *job = w->p->job;
-    for (; w->current < w->p->count; w->current += comm_size()) {
-        token_part *one = &w->p->part[w->current];
-        const csv_split *s = &job->splits->split[one->split];
-        one->kept = is_whole(w->p, one);
+    const token_parts *p = w->p;
+    status st = STATUS_OK;
+    for (int64_t i = comm_rank(); i < p->count && st == STATUS_OK; i += comm_size()) {
+        token_part *one = &p->part[i];
+        const csv_split *s = &p->job->splits->split[one->split];
+        one->kept = is_whole(p, one);
         if (!one->kept) {
-            csv_range range = splits_range(s, job->checked->input[s->input].width);
-            TRY(csv_reader_begin(w->reader, &job->splits->input[s->input].file, &range));
-            w->rows = 0;
-            w->at = s->from;
-            *found = true;
-            return rowfile_create(one->path, job->meta, &w->writer);
-        }
-        w->done += s->to - s->from;
-    }
-    *found = false;
-    return STATUS_OK;
-}
-
-static status finish_part(part_worker *w)
-{
-    token_part *one = &w->p->part[w->current];
-    const csv_split *s = &w->p->job->splits->split[one->split];
-    if (w->rows != splits_rows(s))
-        return changed(w);
-    rowfile_writer *writer = w->writer;
-    w->writer = NULL;
-    TRY(rowfile_close(writer, &one->summary));
-    w->done += s->to - w->at;
-    w->current += comm_size();
-    return STATUS_OK;
-}
-
-/* About step_bytes of CSV; *busy false when nothing is left. */
-static status step(part_worker *w, bool *busy)
-{
-    uint64_t until = w->done + step_bytes;
-    *busy = true;
-    while (w->done < until) {
-        if (!w->writer) {
-            TRY(next_part(w, busy));
-            if (!*busy)
-                return STATUS_OK;
-        }
-        csv_event event;
-        TRY(csv_reader_next(w->reader, &event));
-        if (event == CSV_FAULT)
-            return changed(w);
-        if (event == CSV_END) {
-            TRY(finish_part(w));
+            one->summary = (rowfile_summary){0};
             continue;
         }
-        uint64_t at = csv_reader_byte(w->reader);
-        w->done += at - w->at;
-        w->at = at;
-        if (csv_reader_record(w->reader) == 0)
-            continue;
-        TRY(write_row(w, w->p->job->splits->split[w->p->part[w->current].split].input));
-        w->rows++;
-    }
-    return STATUS_OK;
-}
-
-static status work(part_worker *w)
-{
-    int64_t all = 0;
-    for (int64_t i = 0; i < w->p->count; i++)
-        all += (int64_t)(w->p->job->splits->split[w->p->part[i].split].to - w->p->job->splits->split[w->p->part[i].split].from);
-    progress *shown = progress_begin("tokenize", "bytes", all);
-    status st;
-    for (;;) {
-        bool busy = false;
-        st = comm_agree(step(w, &busy));
-        if (st != STATUS_OK)
-            break;
-        int64_t sums[] = {(int64_t)w->done, busy, stop_wanted()};
-        comm_sum_int64(sums, 3);
-        progress_set(shown, sums[0], "");
-        if (sums[1] == 0)
-            break;
-        if (sums[2]) {
-            st = STATUS_STOPPED;
-            break;
+        rowfile *f;
+        st = rowfile_open(one->path, &f);
+        if (st == STATUS_OK) {
+            st = survey_add_part(w->counts, f);
+            rowfile_free(f);
         }
+        if (st == STATUS_OK)
+            st = rows_begin(w->maker, s->first_piece, s->first_piece + s->pieces);
+        if (st == STATUS_OK)
+            st = rows_count(w->maker);
+        ++*w->counts->kept_parts;
     }
-    progress_end(shown);
     return st;
 }
 
-/* Every rank learns of every part. */
+/* Every rank learns of every part: who knows of one tells, the others bring zeros. */
 static status share(token_parts *p)
 {
-    size_t ranks = (size_t)comm_size(), rank = (size_t)comm_rank(), each = ((size_t)p->count + ranks - 1) / ranks;
-    token_part *mine = NULL, *all = NULL;
-    status st = memory_new(&mine, each * sizeof *mine, "the parts");
-    if (st == STATUS_OK)
-        st = memory_new(&all, ranks * each * sizeof *all, "the parts");
-    TRY_DONE(comm_agree(st));
-    for (size_t i = rank, k = 0; i < (size_t)p->count; i += ranks)
-        mine[k++] = p->part[i];
-    comm_all_gather(mine, each * sizeof *mine, all);
-    for (size_t i = 0; i < (size_t)p->count; i++) {
-        const token_part *from = &all[i % ranks * each + i / ranks];
-        p->part[i].kept = from->kept;
-        p->part[i].summary = from->summary;
+    static_assert(sizeof(rowfile_summary) % sizeof(uint64_t) == 0, "summaries are added up as words");
+    rowfile_summary *all;
+    TRY(comm_agree(memory_new(&all, (size_t)p->count * sizeof *all, "the parts")));
+    for (int64_t i = 0; i < p->count; i++)
+        if (!p->part[i].told || comm_rank() == 0)
+            all[i] = p->part[i].summary;
+    comm_sum_uint64((uint64_t *)(void *)all, (size_t)p->count * sizeof *all / sizeof(uint64_t));
+    for (int64_t i = 0; i < p->count; i++) {
+        p->part[i].summary = all[i];
+        p->part[i].told = all[i].bytes > 0;
     }
-done:
-    free(mine);
     free(all);
+    return STATUS_OK;
+}
+
+/* ---- one rank's work ---- */
+
+static bool goes_on(part_worker *w)
+{
+    if (w->stopped || w->done < w->looked + step_bytes)
+        return !w->stopped;
+    w->looked = w->done;
+    progress_set(w->shown, (int64_t)w->done * comm_size() < w->shown_all ? (int64_t)w->done * comm_size() : w->shown_all, "");
+    w->stopped = comm_flag_seen();
+    if (stop_wanted()) {
+        comm_flag_raise();
+        w->stopped = true;
+    }
+    return !w->stopped;
+}
+
+static status write_row(void *job, const rowfile_row *r, int64_t unknown)
+{
+    part_worker *w = job;
+    survey_add(w->counts, r->lang, r->label, r->tokens, unknown);
+    w->rows++;
+    return rowfile_append(w->writer, r);
+}
+
+/* The rows of a run of pieces: to the part in hand, or set aside. */
+static status read_run(part_worker *w, int64_t first, int64_t end)
+{
+    const csv_split *piece = w->p->job->splits->piece;
+    uint64_t begin = w->done, from = piece[first].from;
+    rowfile_row row;
+    int64_t unknown;
+    bool more = true;
+    TRY(rows_begin(w->maker, first, end));
+    while (goes_on(w)) {
+        TRY(rows_next(w->maker, &row, &unknown, &more));
+        if (!more)
+            break;
+        TRY(w->aside ? aside_add(w->aside, &row, unknown) : write_row(w, &row, unknown));
+        w->done = begin + (rows_byte(w->maker) - from);
+    }
+    w->done = begin + (piece[end - 1].to - from);
+    return STATUS_OK;
+}
+
+/* A rank's run within a part; false: it has none. */
+static bool run_of(const part_worker *w, const token_part *one, int rank, int64_t *first, int64_t *end)
+{
+    const csv_split *s = &w->p->job->splits->split[one->split];
+    *first = w->first[rank] > s->first_piece ? w->first[rank] : s->first_piece;
+    *end = w->first[rank + 1] < s->first_piece + s->pieces ? w->first[rank + 1] : s->first_piece + s->pieces;
+    return *first < *end;
+}
+
+/* The rank that has the part's first piece. */
+static int owner_of(const part_worker *w, const token_part *one)
+{
+    int64_t first, end;
+    int rank = 0;
+    while (!run_of(w, one, rank, &first, &end))
+        rank++;
+    return rank;
+}
+
+/* One message about rows set aside: 1 they are there, 0 they are not. Its sender never waits, and sends it in any case. */
+static status tell(int64_t *good, int other, bool send)
+{
+    comm_request *q;
+    TRY(comm_requests_create(1, &q));
+    if (send)
+        comm_start_send(q, good, sizeof *good, other, ASIDE_TAG);
+    else
+        comm_start_receive(q, good, sizeof *good, other, ASIDE_TAG);
+    comm_wait_all(q);
+    comm_requests_free(q);
+    return STATUS_OK;
+}
+
+static status set_aside(part_worker *w, const token_part *one, int64_t first, int64_t end)
+{
+    TRY(aside_create(one->path, comm_rank(), w->p->job->checked->labels, &w->aside));
+    TRY(read_run(w, first, end));
+    aside *a = w->aside;
+    w->aside = NULL;
+    return aside_close(a);
+}
+
+/* What is of another rank's part comes first: that rank waits for it in the end. */
+static status help(part_worker *w)
+{
+    status st = STATUS_OK;
+    for (int64_t i = 0; i < w->p->count; i++) {
+        const token_part *one = &w->p->part[i];
+        int64_t first, end, good;
+        if (one->kept || !run_of(w, one, comm_rank(), &first, &end))
+            continue;
+        int owner = owner_of(w, one);
+        if (owner == comm_rank())
+            break;
+        if (st == STATUS_OK)
+            st = set_aside(w, one, first, end);
+        good = st == STATUS_OK && !w->stopped;
+        if (!good)
+            aside_remove(one->path, comm_rank());
+        status told = tell(&good, owner, true);
+        st = st == STATUS_OK ? told : st;
+    }
     return st;
 }
 
-status parts_write(token_parts *p)
+/* Rows that other ranks have read, in their order. */
+static status take_help(part_worker *w, const token_part *one)
 {
-    part_worker w = {.p = p, .current = comm_rank()};
+    int64_t first, end;
+    status st = STATUS_OK;
+    for (int rank = comm_rank() + 1; rank < comm_size() && run_of(w, one, rank, &first, &end); rank++) {
+        int64_t good = 0;
+        status told = tell(&good, rank, false);
+        st = st == STATUS_OK ? told : st;
+        if (!good)
+            w->stopped = true; /* that rank says why */
+        if (st == STATUS_OK && !w->stopped)
+            st = aside_take(one->path, rank, w->p->job->checked->labels, write_row, w);
+        else
+            aside_remove(one->path, rank);
+    }
+    return st;
+}
+
+static status write_part(part_worker *w, token_part *one, int64_t first, int64_t end)
+{
+    w->rows = 0;
+    status st = rowfile_create(one->path, w->p->job->meta, &w->writer);
+    if (st == STATUS_OK)
+        st = read_run(w, first, end);
+    if (st != STATUS_OK)
+        w->stopped = true; /* the helpers' rows are removed, not taken */
+    status helped = take_help(w, one);
+    st = st == STATUS_OK ? helped : st;
+    rowfile_writer *writer = w->writer;
+    w->writer = NULL;
+    if (st == STATUS_OK && !w->stopped && w->rows != splits_rows(&w->p->job->splits->split[one->split]))
+        st = rows_changed(w->maker);
+    if (st == STATUS_OK && !w->stopped)
+        return rowfile_close(writer, &one->summary);
+    rowfile_abandon(writer);
+    return st;
+}
+
+static status write_mine(part_worker *w)
+{
+    status st = help(w);
+    for (int64_t i = 0; i < w->p->count; i++) {
+        token_part *one = &w->p->part[i];
+        int64_t first, end;
+        if (one->kept || !run_of(w, one, comm_rank(), &first, &end) || owner_of(w, one) != comm_rank())
+            continue;
+        if (st == STATUS_OK && !w->stopped) {
+            st = write_part(w, one, first, end);
+        } else { /* what others set aside for it is of no use */
+            w->stopped = true;
+            status helped = take_help(w, one);
+            st = st == STATUS_OK ? helped : st;
+        }
+        if (st != STATUS_OK)
+            comm_flag_raise();
+    }
+    if (st != STATUS_OK)
+        comm_flag_raise();
+    aside_abandon(w->aside);
+    w->aside = NULL;
+    return st;
+}
+
+/* The pieces of the parts that are to be written. */
+static status deal(part_worker *w)
+{
+    const csv_splits *s = w->p->job->splits;
+    size_t ranks = (size_t)comm_size();
+    uint64_t *busy = NULL;
+    bool *skip = NULL;
+    status st = memory_new(&w->first, (ranks + 1) * sizeof *w->first, "the shares of the ranks");
+    if (st == STATUS_OK)
+        st = memory_new(&busy, ranks * sizeof *busy, "the shares of the ranks");
+    if (st == STATUS_OK)
+        st = memory_new(&skip, (size_t)s->pieces * sizeof *skip, "the shares of the ranks");
+    if (st == STATUS_OK) {
+        memset(skip, true, (size_t)s->pieces * sizeof *skip);
+        for (int64_t i = 0; i < w->p->count; i++) {
+            const csv_split *split = &s->split[w->p->part[i].split];
+            if (w->p->part[i].kept)
+                continue;
+            memset(skip + split->first_piece, false, (size_t)split->pieces * sizeof *skip);
+            w->shown_all += (int64_t)(split->to - split->from);
+        }
+        splits_deal(s, skip, busy, comm_size(), w->first);
+    }
+    free(busy);
+    free(skip);
+    return st;
+}
+
+static status write_all(part_worker *w)
+{
+    status st = find_whole(w);
+    TRY(comm_agree(st));
+    TRY(share(w->p));
+    for (int64_t i = 0; i < w->p->count; i++)
+        w->p->part[i].kept = w->p->part[i].told;
+    TRY(comm_agree(deal(w)));
+    w->shown = progress_begin("tokenize", "bytes", w->shown_all);
+    st = comm_agree(write_mine(w));
+    progress_end(w->shown);
+    TRY(st);
+    return comm_any(w->stopped) ? STATUS_STOPPED : share(w->p);
+}
+
+status parts_write(token_parts *p, survey *counts)
+{
+    part_worker w = {.p = p, .counts = counts};
     status st = comm_rank() == 0 ? remove_strays(p) : STATUS_OK;
     if (st == STATUS_OK)
-        st = csv_reader_create(p->job->rules->memory, &w.reader);
-    if (st == STATUS_OK)
-        st = tokenizer_scratch_create(p->job->tokenizer, &w.scratch);
-    if (st == STATUS_OK)
-        st = memory_new(&w.label, ((size_t)p->job->checked->labels + 1) * sizeof *w.label, "labels");
-    if (st == STATUS_OK)
-        st = memory_new(&w.lang, LANGS_LONGEST * UTF8_REPLACEMENT_BYTES, "a language");
+        st = rows_create(p->job, counts, &w.maker);
     st = comm_agree(st);
     if (st == STATUS_OK)
-        st = work(&w);
-    rowfile_abandon(w.writer);
-    if (st == STATUS_OK)
-        st = share(p);
-    csv_reader_free(w.reader);
-    tokenizer_scratch_free(w.scratch);
-    free(w.label);
-    free(w.id);
-    free(w.lang);
+        st = write_all(&w);
+    rows_free(w.maker);
+    free(w.first);
     return st;
 }

@@ -1,7 +1,7 @@
-/* The closing report: rows, lengths, what the maximum length cuts, [UNK], duplicates, labels, languages. Read back from the parts,
- * so that it is the same for parts that an earlier run wrote.
+/* The closing report: rows, lengths, what the maximum length cuts, [UNK], duplicates, labels, languages.
  *
- *     TRY(report_print(&parts, 192, stdout));     // collective
+ *     survey_unite(&v);
+ *     TRY(report_print(&parts, &v, stdout));      // collective
  */
 #ifndef FRETSAW_PREPROCESS_REPORT_H
 #define FRETSAW_PREPROCESS_REPORT_H
@@ -10,8 +10,8 @@
 
 #include "preprocess/parts.h"
 
-/* Collective. `to` is used at rank 0 alone; NULL: nothing is printed. max_length: ids of a row with [CLS] and [SEP]. Errors: those of
- * reading row files, STATUS_RESOURCE. */
-status report_print(const token_parts *p, int64_t max_length, FILE *to);
+/* Collective. `v` has the sums of all ranks. `to` is used at rank 0 alone; NULL: nothing is printed. Errors: those of reading row files,
+ * STATUS_RESOURCE. */
+status report_print(const token_parts *p, const survey *v, FILE *to);
 
 #endif

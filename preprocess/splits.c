@@ -5,7 +5,7 @@
 
 #include "common/comm.h"
 
-enum { MOST_BUFFER = 1 << 20 };
+enum { MOST_BUFFER = 256 * 1024, PIECE = 128 * 1024 };
 static const int64_t most_splits = 10000000, most_inputs = 65536; /* what is kept of each is in every rank's memory; sources are 16-bit */
 
 static status open_inputs(char *const *paths, int64_t split_bytes, csv_splits *s)
@@ -21,6 +21,10 @@ static status open_inputs(char *const *paths, int64_t split_bytes, csv_splits *s
         if (s->count > most_splits)
             return fail(STATUS_USAGE, "%s: --split %lld makes more than %lld splits; give a larger size", paths[i], (long long)split_bytes,
                         (long long)most_splits);
+        for (uint64_t from = 0; from < in->file.bytes; from += (uint64_t)split_bytes) { /* the last split of a file may have fewer pieces */
+            uint64_t bytes = in->file.bytes - from < (uint64_t)split_bytes ? in->file.bytes - from : (uint64_t)split_bytes;
+            s->pieces += (int64_t)((bytes + PIECE - 1) / PIECE);
+        }
     }
     return STATUS_OK;
 }
@@ -38,51 +42,62 @@ static status agree_on_sizes(const csv_splits *s)
     return STATUS_OK;
 }
 
+static void lay_out_split(csv_splits *s, csv_split *split, int64_t *pieces)
+{
+    split->first_piece = *pieces;
+    split->pieces = (int64_t)((split->to - split->from + PIECE - 1) / PIECE);
+    for (uint64_t from = split->from; from < split->to; from += PIECE) {
+        uint64_t to = split->to - from < PIECE ? split->to : from + PIECE;
+        s->piece[(*pieces)++] = (csv_split){.input = split->input, .number = split->number, .from = from, .to = to, .first = CSV_NOWHERE};
+    }
+}
+
 static void lay_out(csv_splits *s, int64_t split_bytes)
 {
+    int64_t pieces = 0;
     for (int64_t i = 0, k = 0; i < s->inputs; i++)
         for (int64_t j = 0; j < s->input[i].splits; j++, k++) {
             uint64_t from = (uint64_t)j * (uint64_t)split_bytes, end = from + (uint64_t)split_bytes, all = s->input[i].file.bytes;
             s->split[k] = (csv_split){.input = i, .number = j, .from = from, .to = end < all ? end : all, .first = CSV_NOWHERE};
+            lay_out_split(s, &s->split[k], &pieces);
         }
-    int64_t ranks = comm_size(), rank = comm_rank();
-    s->mine_first = s->count / ranks * rank + s->count % ranks * rank / ranks;
-    s->mine_end = s->count / ranks * (rank + 1) + s->count % ranks * (rank + 1) / ranks;
 }
 
-static status count_mine(const csv_splits *s, csv_piece *piece)
+static status count_mine(const csv_splits *s, int64_t first, int64_t end, csv_piece *piece)
 {
     uint8_t *buffer = NULL;
     status st = STATUS_OK;
-    size_t room = 2; /* a byte and the one behind it */
-    for (int64_t k = s->mine_first; k < s->mine_end; k++)
-        room = s->split[k].to - s->split[k].from >= room ? (size_t)(s->split[k].to - s->split[k].from) + 1 : room;
-    room = room < MOST_BUFFER ? room : MOST_BUFFER;
-    TRY(memory_new(&buffer, room, "a read buffer"));
-    for (int64_t k = s->mine_first; k < s->mine_end && st == STATUS_OK; k++)
-        st = csv_file_count(&s->input[s->split[k].input].file, s->split[k].from, s->split[k].to, buffer, room,
-                            &piece[k - s->mine_first]);
+    TRY(memory_new(&buffer, MOST_BUFFER, "a read buffer"));
+    for (int64_t k = first; k < end && st == STATUS_OK; k++)
+        st = csv_file_count(&s->input[s->piece[k].input].file, s->piece[k].from, s->piece[k].to, buffer, MOST_BUFFER, &piece[k - first]);
     free(buffer);
     return st;
 }
 
 /* The state at each cut is what the pieces before it make of "outside". */
-static void compose(csv_splits *s, const csv_piece *piece)
+static void compose(csv_splits *s, const csv_piece *counted)
 {
-    for (int64_t i = 0; i < s->inputs; i++) {
-        csv_input *in = &s->input[i];
-        int state = CSV_OUTSIDE;
-        in->header = CSV_NOWHERE;
-        for (int64_t k = in->first_split; k < in->first_split + in->splits; k++) {
-            csv_split *p = &s->split[k];
-            p->first = piece[k].first[state];
-            p->records = piece[k].records[state];
+    int64_t input = -1, state = CSV_OUTSIDE;
+    for (int64_t i = 0; i < s->inputs; i++)
+        s->input[i].header = CSV_NOWHERE;
+    for (int64_t j = 0; j < s->count; j++) {
+        csv_split *split = &s->split[j];
+        csv_input *in = &s->input[split->input];
+        if (split->input != input)
+            state = CSV_OUTSIDE;
+        input = split->input;
+        split->record = in->records;
+        for (int64_t k = split->first_piece; k < split->first_piece + split->pieces; k++) {
+            csv_split *p = &s->piece[k];
+            p->first = counted[k].first[state];
+            p->records = counted[k].records[state];
             p->record = in->records;
             in->records += p->records;
-            if (in->header == CSV_NOWHERE)
-                in->header = p->first;
-            state ^= (int)piece[k].flips;
+            split->first = split->first == CSV_NOWHERE ? p->first : split->first;
+            state ^= counted[k].flips;
         }
+        split->records = in->records - split->record;
+        in->header = in->header == CSV_NOWHERE ? split->first : in->header;
     }
 }
 
@@ -90,16 +105,18 @@ static status count_all(csv_splits *s)
 {
     csv_piece *mine = NULL, *all = NULL;
     size_t *bytes = NULL;
-    int64_t ranks = comm_size(), own = s->mine_end - s->mine_first;
-    status st = memory_new(&mine, (size_t)own * sizeof *mine, "counts of splits");
+    int64_t ranks = comm_size(), rank = comm_rank();
+    int64_t first = s->pieces / ranks * rank + s->pieces % ranks * rank / ranks;
+    int64_t end = s->pieces / ranks * (rank + 1) + s->pieces % ranks * (rank + 1) / ranks;
+    status st = memory_new(&mine, (size_t)(end - first) * sizeof *mine, "counts of pieces");
     if (st == STATUS_OK)
-        st = memory_new(&all, (size_t)s->count * sizeof *all, "counts of splits");
+        st = memory_new(&all, (size_t)s->pieces * sizeof *all, "counts of pieces");
     if (st == STATUS_OK)
-        st = memory_new(&bytes, (size_t)ranks * sizeof *bytes, "counts of splits");
+        st = memory_new(&bytes, (size_t)ranks * sizeof *bytes, "counts of pieces");
     if (st == STATUS_OK)
-        st = count_mine(s, mine);
+        st = count_mine(s, first, end, mine);
     TRY_DONE(comm_agree(st));
-    size_t own_bytes = (size_t)own * sizeof *mine;
+    size_t own_bytes = (size_t)(end - first) * sizeof *mine;
     comm_all_gather(&own_bytes, sizeof own_bytes, bytes);
     comm_all_gather_parts(mine, bytes, all);
     compose(s, all);
@@ -122,7 +139,10 @@ status splits_open(char *const *paths, int64_t count, int64_t split_bytes, csv_s
         st = open_inputs(paths, split_bytes, out);
     TRY(comm_agree(st));
     TRY(comm_agree(agree_on_sizes(out)));
-    TRY(comm_agree(memory_new(&out->split, (size_t)out->count * sizeof *out->split, "the splits")));
+    st = memory_new(&out->split, (size_t)out->count * sizeof *out->split, "the splits");
+    if (st == STATUS_OK)
+        st = memory_new(&out->piece, (size_t)out->pieces * sizeof *out->piece, "the pieces of the splits");
+    TRY(comm_agree(st));
     lay_out(out, split_bytes);
     return count_all(out);
 }
@@ -133,12 +153,62 @@ void splits_close(csv_splits *s)
         csv_file_close(&s->input[i].file);
     free(s->input);
     free(s->split);
+    free(s->piece);
     *s = (csv_splits){0};
 }
 
 int64_t splits_rows(const csv_split *s)
 {
     return s->records - (s->records && s->record == 0);
+}
+
+static uint64_t work_of(const csv_splits *s, const bool *skip, int64_t piece)
+{
+    return skip && skip[piece] ? 0 : s->piece[piece].to - s->piece[piece].from;
+}
+
+/* The level to which `work` more fills the ranks; those that have more than that to do already get nothing. */
+static uint64_t level_of(const uint64_t *busy, int64_t ranks, uint64_t work)
+{
+    for (uint64_t bound = UINT64_MAX;;) {
+        uint64_t sum = work, count = 0;
+        bool above = false;
+        for (int64_t r = 0; r < ranks; r++)
+            if (busy[r] <= bound) {
+                sum += busy[r];
+                count++;
+            }
+        for (int64_t r = 0; r < ranks; r++)
+            above = above || (busy[r] <= bound && busy[r] > sum / count);
+        bound = sum / count;
+        if (!above)
+            return bound;
+    }
+}
+
+void splits_deal(const csv_splits *s, const bool *skip, const uint64_t *busy, int64_t ranks, int64_t *first)
+{
+    uint64_t work = 0, target = 0, done = 0;
+    for (int64_t k = 0; k < s->pieces; k++)
+        work += work_of(s, skip, k);
+    uint64_t level = level_of(busy, ranks, work);
+    int64_t k = first[0] = 0;
+    for (int64_t r = 0; r < ranks; r++) {
+        target += busy[r] < level ? level - busy[r] : 0;
+        for (; k < s->pieces && (r == ranks - 1 || done + work_of(s, skip, k) / 2 < target); k++)
+            done += work_of(s, skip, k);
+        first[r + 1] = k;
+    }
+}
+
+csv_range splits_run(const csv_splits *s, int64_t first, int64_t end, int64_t width)
+{
+    csv_range range = {.first = CSV_NOWHERE, .to = s->piece[end - 1].to, .width = width};
+    for (int64_t k = first; k < end && range.first == CSV_NOWHERE; k++) {
+        range.first = s->piece[k].first;
+        range.record = s->piece[k].record;
+    }
+    return range;
 }
 
 csv_range splits_range(const csv_split *s, int64_t width)

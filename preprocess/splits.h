@@ -3,11 +3,12 @@
  *
  *     splits s;
  *     TRY(splits_open(paths, count, 64 << 20, &s));          // collective
- *     for (int64_t i = s.mine_first; i < s.mine_end; i++) ... // a rank's own run of them
+ *     TRY(splits_deal(&s, NULL, busy, first));               // runs of pieces for the ranks: [first[r], first[r + 1])
  *     splits_close(&s);
  *
- * Opening reads every byte once, shared over the ranks: each split is counted for both states that it can be entered in, and the counts
- * are composed in file order, so every rank knows of every split where its first record starts and which number it has.
+ * Opening reads every byte once, shared over the ranks, in pieces of at most 128 KiB that nest in the splits: each piece is counted for both
+ * states that it can be entered in, and the counts are composed in file order, so every rank knows of every piece and split where its first
+ * record starts and which number it has. So work can be dealt evenly, whatever the splits are.
  */
 #ifndef FRETSAW_PREPROCESS_SPLITS_H
 #define FRETSAW_PREPROCESS_SPLITS_H
@@ -15,12 +16,14 @@
 #include "common/hash.h"
 #include "preprocess/csv.h"
 
+/* A split, or a piece of one. */
 typedef struct csv_split {
     int64_t input, number; /* number: from 0 within the input */
     uint64_t from, to;     /* bytes */
     uint64_t first;        /* where its first record starts; CSV_NOWHERE: it owns none */
     int64_t record;        /* the number of that record, 0 the header */
     int64_t records;       /* header included */
+    int64_t first_piece, pieces; /* of a split */
 } csv_split;
 
 typedef struct csv_input {
@@ -34,8 +37,9 @@ typedef struct csv_input {
 typedef struct csv_splits {
     int64_t inputs, count;
     csv_input *input;
-    csv_split *split;                  /* in order of input, then place */
-    int64_t mine_first, mine_end;  /* the run that this rank counts and checks */
+    csv_split *split; /* in order of input, then place */
+    int64_t pieces;
+    csv_split *piece; /* likewise */
 } csv_splits;
 
 /* Collective. paths stay the caller's and must live on. Errors: STATUS_INPUT, STATUS_IO, STATUS_USAGE for more splits than can be named. */
@@ -43,8 +47,12 @@ status splits_open(char *const *paths, int64_t count, int64_t split_bytes, csv_s
 void splits_close(csv_splits *s);
 /* Rows of a split: its records without the header. Local. */
 int64_t splits_rows(const csv_split *s);
-/* The range of a split for a reader, or of an input's header (width 0). Local. */
+/* Local. Deals the pieces to `ranks` ranks in runs so that each has about as much to do: a piece counts its bytes, or none where `skip` (pieces
+ * of them; may be NULL) is true; rank r has busy[r] bytes' worth to do besides. first has ranks + 1 entries. */
+void splits_deal(const csv_splits *s, const bool *skip, const uint64_t *busy, int64_t ranks, int64_t *first);
+/* The range for a reader of a split, of pieces [first, end) of one input, or of an input's header (width 0). Local. */
 csv_range splits_range(const csv_split *s, int64_t width);
+csv_range splits_run(const csv_splits *s, int64_t first, int64_t end, int64_t width);
 csv_range splits_header(const csv_input *in);
 
 #endif

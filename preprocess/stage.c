@@ -22,21 +22,26 @@ typedef struct stage_state {
     char *inputs;       /* name, space, SHA-256, LF for each */
     parts_job job;
     token_parts parts;
+    survey counts;
     int claim; /* of the folder of parts */
 } stage_state;
 
 /* ---- who we are: inputs, options, tokenizer ---- */
 
 /* Input i is hashed by rank i mod size. */
-static status hash_inputs(stage_state *s)
+static status hash_mine(stage_state *s)
 {
-    int ranks = comm_size();
     status st = STATUS_OK;
-    for (int64_t i = comm_rank(); i < s->splits.inputs && st == STATUS_OK; i += ranks)
+    for (int64_t i = comm_rank(); i < s->splits.inputs && st == STATUS_OK; i += comm_size())
         st = hash_sha256_file(s->splits.input[i].file.path, s->splits.input[i].sha256);
-    TRY(comm_agree(st));
+    return st;
+}
+
+static status share_hashes(stage_state *s, status mine)
+{
+    TRY(comm_agree(mine));
     for (int64_t i = 0; i < s->splits.inputs; i++)
-        comm_broadcast(s->splits.input[i].sha256, HASH_HEX, (int)(i % ranks));
+        comm_broadcast(s->splits.input[i].sha256, HASH_HEX, (int)(i % comm_size()));
     return STATUS_OK;
 }
 
@@ -134,17 +139,20 @@ static bool files_are_whole(const stage_state *s, const manifest *m)
     return !comm_any(damaged);
 }
 
-/* Collective. *done: a manifest of the same work is there and so is all that it names. */
-static status look_for_earlier(stage_state *s, FILE *report, bool *done)
+/* Collective. */
+static status has_manifest(const stage_state *s, bool *there)
+{
+    char *path;
+    TRY(comm_agree(file_join(s->o->out, "manifest.json", &path)));
+    *there = comm_any(file_exists(path));
+    free(path);
+    return STATUS_OK;
+}
+
+/* Collective; there is a manifest. *done: it is of the same work and all that it names is there. */
+static status look_at_earlier(stage_state *s, FILE *report, bool *done)
 {
     manifest m = {0};
-    char *path = NULL;
-    *done = false;
-    TRY(comm_agree(file_join(s->o->out, "manifest.json", &path)));
-    bool there = comm_any(file_exists(path));
-    free(path);
-    if (!there)
-        return STATUS_OK;
     bool damaged = manifest_read(s->o->out, &m) != STATUS_OK;
     if (damaged)
         log_warn("%s; it is made again", status_message());
@@ -201,6 +209,32 @@ static status claim_folder(stage_state *s)
     return file_claim_folder(s->o->out, CLAIM_SECONDS, &s->claim);
 }
 
+/* The hashes, and then the check. Where no manifest asks for the hashes first, the ranks that take them get the less to check. */
+static status hash_and_check(stage_state *s, FILE *report, bool *done)
+{
+    bool there = false;
+    uint64_t *busy = NULL;
+    *done = false;
+    TRY(has_manifest(s, &there));
+    status st = hash_mine(s);
+    if (there) {
+        TRY(share_hashes(s, st));
+        TRY(comm_agree(name_inputs(s)));
+        TRY(look_at_earlier(s, report, done));
+        return *done ? STATUS_OK : check_inputs(&s->splits, &s->o->rules, NULL, &s->checked);
+    }
+    TRY_DONE(comm_agree(memory_new(&busy, (size_t)comm_size() * sizeof *busy, "the shares of the ranks")));
+    for (int64_t i = 0; i < s->splits.inputs; i++)
+        busy[i % comm_size()] += s->splits.input[i].file.bytes; /* a byte takes about as long to hash as to check */
+    status checked = check_inputs(&s->splits, &s->o->rules, busy, &s->checked);
+    TRY_DONE(share_hashes(s, st));
+    TRY_DONE(checked);
+    st = comm_agree(name_inputs(s));
+done:
+    free(busy);
+    return st;
+}
+
 static status run(stage_state *s, FILE *report)
 {
     const stage_options *o = s->o;
@@ -208,20 +242,19 @@ static status run(stage_state *s, FILE *report)
     TRY(comm_agree(check_options(o)));
     TRY(comm_agree(identify_tokens(s)));
     TRY(splits_open(o->inputs, o->input_count, o->split_bytes, &s->splits));
-    TRY(hash_inputs(s));
-    TRY(comm_agree(name_inputs(s)));
-    TRY(look_for_earlier(s, report, &done));
+    TRY(hash_and_check(s, report, &done));
     if (done)
         return STATUS_OK;
-    TRY(check_inputs(&s->splits, &o->rules, &s->checked));
     TRY(comm_agree(describe(s)));
     s->job = (parts_job){.splits = &s->splits, .rules = &o->rules, .checked = &s->checked, .tokenizer = s->tokenizer, .meta = &s->meta, .fill = &o->fill,
                          .out = o->out};
     TRY(comm_agree(parts_plan(&s->job, &s->parts)));
+    TRY(comm_agree(survey_create(s->checked.langs.count, s->checked.labels, o->report_length, tokenizer_special_ids(s->tokenizer).unk, &s->counts)));
     TRY(comm_agree(comm_rank() == 0 ? claim_folder(s) : STATUS_OK));
-    TRY(parts_write(&s->parts));
+    TRY(parts_write(&s->parts, &s->counts));
     TRY(comm_agree(comm_rank() == 0 ? write_manifest(s) : STATUS_OK));
-    return report_print(&s->parts, o->report_length, report);
+    survey_unite(&s->counts);
+    return report_print(&s->parts, &s->counts, report);
 }
 
 status stage_run(const stage_options *o, FILE *report)
@@ -229,6 +262,7 @@ status stage_run(const stage_options *o, FILE *report)
     stage_state s = {.o = o, .claim = -1};
     status st = run(&s, report);
     file_release_folder(&s.claim);
+    survey_free(&s.counts);
     parts_free(&s.parts);
     rowfile_meta_free(&s.meta);
     check_free(&s.checked, s.splits.inputs);

@@ -245,6 +245,25 @@ static status run_stage(const stage_options *o, char **report)
     return st;
 }
 
+/* One part from each input: several ranks read it, one writes it. */
+START_TEST(shared_parts_are_the_slow_ones)
+{
+    stage_options o;
+    slow_stage slow;
+    char *report;
+    prepare(2 * ROWS);
+    standard_case(&o);
+    o.split_bytes = 1 << 20;
+    ck_ok(run_stage(&o, &report));
+    if (comm_rank() == 0) {
+        slow_run(&o, &slow);
+        compare_folders();
+    }
+    free(report);
+    comm_barrier();
+}
+END_TEST
+
 START_TEST(parts_are_the_slow_ones)
 {
     stage_options o;
@@ -433,7 +452,7 @@ int main(int argc, char **argv)
 {
     if (comm_open(&argc, &argv) != STATUS_OK)
         return 1;
-    const TTest *const tests[] = {parts_are_the_slow_ones, splits_change_no_row, faults_leave_nothing, stop_and_go_on};
+    const TTest *const tests[] = {shared_parts_are_the_slow_ones, parts_are_the_slow_ones, splits_change_no_row, faults_leave_nothing, stop_and_go_on};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         if (support_run("preprocess", (const TTest *[]){tests[i], NULL}) != 0)
             comm_abort(1); /* the other ranks wait for this one in the middle of the test */

@@ -92,7 +92,7 @@ static status check_file(const char *path, int64_t split_bytes)
     csv_splits s;
     check_result c;
     ck_ok(splits_open((char *[]){(char *)path}, 1, split_bytes, &s));
-    status st = check_inputs(&s, &rules, &c);
+    status st = check_inputs(&s, &rules, NULL, &c);
     check_free(&c, s.inputs);
     splits_close(&s);
     return st;
