@@ -131,7 +131,7 @@ const option train_table[] = {
     {.name = "grace", .type = OPTION_SECONDS, EXECUTION, FIELD(grace), .fallback = "120s", .group = "Execution", .unit = "TIME",
      .help = "stop this long before Slurm's end time"},
     {.name = "plan", .type = OPTION_FLAG, EXECUTION, FIELD(plan), .fallback = "no", .group = "Execution",
-     .help = "say what the run needs (memory, disk, work), then end"},
+     .help = "say what the run needs (memory, disk, work, hours here and on known graphics cards), then end"},
 
     {.name = "diff", .type = OPTION_TEXT, EXECUTION, FIELD(diff), .group = "Checks", .unit = "RUN RUN",
      .help = "say at which step, tensor and element two runs part; trains nothing"},

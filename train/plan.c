@@ -1,6 +1,7 @@
 #include "train/plan.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "common/comm.h"
 #include "common/log.h"
 #include "model/cpu/cpu.h"
+#include "train/machines.h"
 
 /* One number of /proc/self/status, in bytes; 0 where there is none. */
 static int64_t process_memory(const char *name)
@@ -81,6 +83,21 @@ double plan_count_work(const trainer *t)
     return sum * ((double)used / (double)rows);
 }
 
+/* Forward only, over all rows. */
+static double validation_work(const trainer *t)
+{
+    double sum = 0;
+    for (int64_t row = 0; t->valid && row < dataset_rows(t->valid); row++)
+        sum += row_work(t, input_length(&t->input, dataset_length(t->valid, row))) / 3;
+    return sum;
+}
+
+/* What a card holds: weights in float32 and in 16 bits, gradients, two moments; activations in 16 bits. */
+static double card_bytes(const trainer *t, const plan_memory *m)
+{
+    return (double)t->table->parameters * (4 + 2 + 4 + 8) + (double)m->activations / 2;
+}
+
 static void print_bytes(const char *what, double bytes)
 {
     if (bytes >= 1e9)
@@ -107,6 +124,9 @@ status plan_print(const trainer *t)
                        .kernels = most(m.kernels),
                        .program = most(m.program),
                        .rank = most(m.rank)};
+    double speed;
+    const machines_product shape = {o->micro_tokens, t->table->config.hidden, t->table->config.feed_forward};
+    TRY(machines_measure(&shape, (cpu_isa)o->cpu, o->threads, &speed));
     if (comm_rank() != 0)
         return STATUS_OK;
     double weights = (double)checkpoint_bytes(t->table, false), saved = (double)checkpoint_bytes(t->table, true);
@@ -129,6 +149,7 @@ status plan_print(const trainer *t)
     print_bytes("checkpoints", saved * (double)(o->keep + 1));
     print_bytes("weights of epochs", weights * (epochs < 1 ? 1 : epochs));
     printf("work: %.3g floating-point operations an epoch, %.3g in all\n", work, work * epochs);
+    machines_print(epochs * work + ceil(epochs) * validation_work(t), speed, card_bytes(t, &m));
     return STATUS_OK;
 }
 

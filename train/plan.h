@@ -2,7 +2,7 @@
  *
  *     TRY(plan_print(&t));         // collective, after trainer_open; rank 0 prints on stdout
  *
- * Memory of the rank that needs most, and what each node needs once; disk; arithmetic; steps.
+ * Memory of the rank that needs most, and what each node needs once; disk; arithmetic; steps; hours here and on known cards (train/machines.h).
  */
 #ifndef FRETSAW_TRAIN_PLAN_H
 #define FRETSAW_TRAIN_PLAN_H

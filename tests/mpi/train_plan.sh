@@ -18,4 +18,14 @@ for ranks in 1 ${mpi:+2 5}; do
         awk -v p="${planned:-0}" -v t="${taken:-1}" 'BEGIN { exit !(p > 0.85 * t && p < 1.15 * t) }' || wrong "np $ranks, M $micro: planned $planned, taken $taken MB"
     done
 done
+
+# The table of machines: measured speed here, more operations more hours, a card that is too small is told.
+hours() { awk '$1 == "A100" && $2 == "80" { for (i = 1; i < NF; i++) if ($i == "peak") print $(i + 1) * ($(i + 2) == "h" ? 3600 : $(i + 2) == "min" ? 60 : 1) }' "$scratch/log"; }
+train 1 none "${base[@]}" --max-steps 0 --epochs 1000 --plan || wrong "plan: $(said)"
+grep -Eq '^  this machine +[0-9.e-]+ TFLOP/s measured +[0-9.]+ (s|min|h)' "$scratch/log" || wrong "no speed of this machine: $(cat "$scratch/log")"
+for card in T4 L4 'RTX 3090' 'RTX 4090' 'A100 80 GB' H100 H200; do grep -q "^  $card .*peak .*[0-9]" "$scratch/log" || wrong "no $card in the table"; done
+once=$(hours)
+train 1 none "${base[@]}" --max-steps 0 --epochs 3000 --plan || wrong "plan: $(said)"
+thrice=$(hours)
+awk -v a="${once:-0}" -v b="${thrice:-0}" 'BEGIN { exit !(a > 0 && b > 2.7 * a && b < 3.3 * a) }' || wrong "three times the epochs: $once s, then $thrice s"
 finish
