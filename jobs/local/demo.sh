@@ -39,6 +39,10 @@ say "6. infer: submission.csv"
     --truth sample/test_labels.csv --out "$out/submission.csv" --report "$out/report.json"
 "$bin/infer" --validate "$out/submission.csv" --sample-submission sample/sample_submission.csv
 
+say "7. report: a page to look at"
+"${launch[@]}" "$bin/infer" --run "$out/run" --input "$out/shards/valid" --out "$out/valid.csv" --predictions "$out/valid-scores.csv"
+"$bin/report" "$out/run" --predictions "$out/valid-scores.csv" --out "$out/report.html"
+
 say "done"
 cat <<END
 What was made, and where:
@@ -46,7 +50,8 @@ What was made, and where:
   shards        $out/shards/{train,valid,test}    the same rows, shuffled, as zstd-compressed HDF5
   run           $out/run                          recipe.conf, metrics.jsonl, provenance.json, checkpoints (best, last)
   submission    $out/submission.csv               $(($(wc -l <"$out/submission.csv") - 1)) rows, checked against the sample submission
-  report        $out/report.json                  $(tr -d '\n ' <"$out/report.json" | cut -c1-200)
+  page          $out/report.html                  open it in a browser: curves, ROC, languages, mistakes, where the time went
+  AUC           $out/report.json                  $(tr -d '\n ' <"$out/report.json" | cut -c1-200)
 
 On your own data, with a Hugging Face model folder (config.json, vocab.txt, model.safetensors) in mbert/:
   $bin/preprocess --vocab mbert/ --out tokens/train jigsaw-toxic-comment-train.csv jigsaw-unintended-bias-train.csv
