@@ -95,6 +95,7 @@ static json_t *run_object(const trainer *t, const char *recipe, const char *reci
         json_pack("{s:s, s:i, s:i, s:i}", "sha256", m->vocabulary_hash, "cls", t->input.cls, "sep", t->input.sep, "pad", t->input.pad));
     json_object_set_new(object, "train", data_object(t->train));
     json_object_set_new(object, "valid", data_object(t->valid));
+    json_object_set_new(object, "order", t->order_hash[0] ? json_string(t->order_hash) : json_null());
     json_object_set_new(object, "config", config_hash(t));
     json_object_set_new(object, "model", json_pack("{s:s, s:s}", "kind", m->folder ? "weights" : "random", "sha256", m->hash));
     return object;
@@ -137,7 +138,8 @@ static status compare_runs(const trainer *t, const json_t *now, const json_t *th
     static const struct {
         const char *key, *what;
     } parts[] = {{"train", "training data"}, {"valid", "validation data"}, {"tokenizer", "tokenizer settings"},
-                 {"labels", "labels"},       {"vocabulary", "vocabulary"}, {"model", "initial weights"}, {"config", "values in config.json"}};
+                 {"labels", "labels"},       {"order", "rows in --order"},
+                 {"vocabulary", "vocabulary"}, {"model", "initial weights"}, {"config", "values in config.json"}};
     const char *recipe = json_string_value(json_object_get(then, "recipe"));
     if (!recipe || json_integer_value(json_object_get(then, "format")) != 1)
         return fail(STATUS_INPUT, "%s/run.json is damaged or of another version: restore it, or give another --out", t->o->out);

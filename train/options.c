@@ -77,6 +77,13 @@ const option train_table[] = {
     {.name = "deal", .type = OPTION_CHOICE, IDENTITY, FIELD(deal), .fallback = "balanced", .choices = "balanced|strided",
      .group = "Recipe",
      .help = "rows to lanes by length, or slot modulo lanes"},
+    {.name = "reshuffle", .type = OPTION_CHOICE, IDENTITY, FIELD(reshuffle), .fallback = "yes", .choices = "yes|no", .group = "Recipe",
+     .help = "another order in each epoch, or the first epoch's in all"},
+    {.name = "order", .type = OPTION_TEXT, EXECUTION, FIELD(order), .group = "Recipe", .unit = "FILE",
+     .help = "order of an epoch from a file, one row number (from 0, over all of --train) a line; rows may come twice or never; goes with "
+             "--reshuffle no"},
+    {.name = "reduce", .type = OPTION_CHOICE, IDENTITY, FIELD(reduce), .fallback = "exact", .choices = "exact|fast", .group = "Recipe",
+     .help = "how gradients of ranks are added: by the fixed tree over lanes, or by MPI's own sum, whose bits depend on the number of ranks"},
     {.name = "seed", .type = OPTION_INT, IDENTITY, FIELD(seed), .fallback = "42", .min = 0, .max = 9007199254740992.0,
      .group = "Recipe", .unit = "N",
      .help = "of the order, of dropout and of initial weights"},
@@ -108,7 +115,10 @@ const option train_table[] = {
      .help = "everywhere but in biases and layer norms"},
     {.name = "schedule", .type = OPTION_CHOICE, IDENTITY, FIELD(schedule), .fallback = "linear", .choices = "linear|constant",
      .group = "Optimizer",
-     .help = "linear: to zero over the steps that really run"},
+     .help = "linear: to zero over --schedule-steps"},
+    {.name = "schedule-steps", .type = OPTION_CHOICE, IDENTITY, FIELD(schedule_steps), .fallback = "run", .choices = "run|rows",
+     .group = "Optimizer",
+     .help = "length of the schedule: the steps that really run, or the notebook's int(rows / batch / lanes * epochs)"},
     {.name = "warmup", .type = OPTION_INT, IDENTITY, FIELD(warmup), .fallback = "0", .min = 0, .max = 1e15,
      .group = "Optimizer", .unit = "STEPS",
      .help = "steps of linear rise from zero"},
@@ -141,6 +151,14 @@ const option train_table[] = {
              "that are not given are those of the run's last start, with its paths"},
     {0},
 };
+
+static status check_order(void)
+{
+    const train_options *o = &train_given;
+    if (o->order && o->reshuffle != RESHUFFLE_NO)
+        return fail(STATUS_USAGE, "--order gives the order of every epoch: add --reshuffle no");
+    return STATUS_OK;
+}
 
 static status check_scale(void)
 {
@@ -180,6 +198,7 @@ status train_options_check(const option_list *words)
         return fail(STATUS_USAGE, "'%s': train takes options only; RUN goes with --diff and --replay", words->item[0]);
     TRY(check_inputs());
     TRY(check_scale());
+    TRY(check_order());
     if (comm_size() > o->lanes)
         return fail(STATUS_USAGE,
                     "%d ranks for %" PRId64 " lanes: a rank needs at least one; start at most %" PRId64 " ranks",

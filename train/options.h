@@ -15,6 +15,8 @@
 
 enum { INIT_PRETRAINED, INIT_RANDOM };
 enum { POOLING_REAL, POOLING_PADDED };
+enum { RESHUFFLE_YES, RESHUFFLE_NO };
+enum { SCHEDULE_STEPS_RUN, SCHEDULE_STEPS_ROWS };
 
 typedef struct train_options {
     /* inputs */
@@ -27,11 +29,12 @@ typedef struct train_options {
     int64_t checkpoint_every, checkpoint_minutes, keep;
     /* recipe */
     int64_t lanes, batch, epochs, max_steps, max_length, seed;
-    int truncate, pooling, deal;
+    int truncate, pooling, deal, reshuffle, reduce;
+    const char *order;
     double dropout, attention_dropout, head_dropout;
     double lr, beta1, beta2, epsilon, weight_decay;
     const char *scale_lr;
-    int schedule;
+    int schedule, schedule_steps;
     int64_t warmup;
     /* execution */
     int64_t micro_tokens, threads, data_memory, time_limit, grace;

@@ -95,7 +95,7 @@ static status write_provenance(const trainer *t)
         snprintf(state, sizeof state, "%016" PRIx64, t->optimizer->state);
         json_object_set_new(object, "version", json_string(FRETSAW_VERSION));
         json_object_set_new(object, "arithmetic", json_integer(ARITHMETIC_VERSION));
-        json_object_set_new(object, "reduce", json_string("exact"));
+        json_object_set_new(object, "reduce", json_string(t->o->reduce == REDUCE_FAST ? "fast" : "exact"));
         json_object_set_new(object, "run", json_string(t->state.run));
         json_object_set_new(object, "recipe", json_string(hash));
         json_object_set_new(object, "vocabulary", json_string(t->initial.vocabulary_hash));
@@ -103,6 +103,8 @@ static status write_provenance(const trainer *t)
         json_object_set_new(object, "steps", json_integer(t->total));
         json_object_set_new(object, "state", json_string(state));
     }
+    if (st == STATUS_OK && t->order_hash[0])
+        json_object_set_new(object, "order", json_pack("{s:s, s:s}", "file", file_base(t->o->order), "sha256", t->order_hash));
     if (st == STATUS_OK)
         st = add_data(object, "train", &t->o->train);
     if (st == STATUS_OK)

@@ -27,6 +27,7 @@ struct reduce {
     backend *be;
     const tensor_table *table;
     int64_t stripe, window_size;
+    reduce_kind kind;
     int rank, ranks;
     int pieces; /* of all ranks, in lane order */
     piece *piece;
@@ -165,7 +166,7 @@ static status create_pieces(reduce *r, int64_t lanes, int64_t lane_tokens)
     return STATUS_OK;
 }
 
-status reduce_create(backend *be, const tensor_table *table, int64_t lanes, int64_t lane_tokens, int64_t stripe, reduce **out)
+status reduce_create(backend *be, const tensor_table *table, int64_t lanes, int64_t lane_tokens, int64_t stripe, reduce_kind kind, reduce **out)
 {
     reduce *r;
     void *room;
@@ -175,6 +176,7 @@ status reduce_create(backend *be, const tensor_table *table, int64_t lanes, int6
     *r = (reduce){.be = be,
                   .table = table,
                   .stripe = stripe,
+                  .kind = kind,
                   .window_size = stripe < REDUCE_WINDOW ? stripe : REDUCE_WINDOW,
                   .rank = comm_rank(),
                   .ranks = comm_size()};
@@ -263,12 +265,22 @@ static void exchange_ids(reduce *r)
     comm_wait_all(q);
 }
 
+/* REDUCE_FAST: the sum of all lanes of all ranks in the dense part of my first piece. */
+static void sum_dense(reduce *r)
+{
+    gradient *sum = r->mine->slot[0];
+    for (int i = 1; i < r->mine->pieces; i++)
+        r->be->ops->add(r->be, sum->dense, r->mine->slot[i]->dense, sum->dense_count);
+    if (r->ranks > 1)
+        comm_sum_float_any_order(sum->dense, (size_t)sum->dense_count);
+}
+
 static void start_round(reduce *r, int64_t round)
 {
     comm_request *q = r->flight[round & 1];
     int64_t width = r->table->config.hidden, from, to, start, floats;
     window w;
-    if (window_at(r, r->rank, round, &w))
+    if (window_at(r, r->rank, round, &w) && (w.word || r->kind == REDUCE_EXACT))
         for (int i = 0; i < r->pieces; i++) {
             piece *p = &r->piece[i];
             if (p->rank == r->rank)
@@ -280,7 +292,7 @@ static void start_round(reduce *r, int64_t round)
         }
     for (int step = 1; step < r->ranks; step++) { /* each rank begins with another owner */
         int k = (r->rank + step) % r->ranks;
-        if (!window_at(r, k, round, &w))
+        if (!window_at(r, k, round, &w) || (!w.word && r->kind == REDUCE_FAST))
             continue;
         for (int i = 0; i < r->mine->pieces; i++) {
             const gradient *g = r->mine->slot[i];
@@ -310,6 +322,8 @@ void reduce_begin(reduce *r, sums *mine)
         p->rows = g->rows + from * width;
         p->dense = g->dense;
     }
+    if (r->kind == REDUCE_FAST)
+        sum_dense(r);
     if (r->ranks > 1)
         exchange_ids(r);
     if (r->rounds > 0)
@@ -322,6 +336,8 @@ static const float *fold_dense(reduce *r, const window *w, int odd)
     float *part[TREE_DEPTH];
     tree order;
     int older, newer;
+    if (r->kind == REDUCE_FAST)
+        return r->mine->slot[0]->dense + (w->first - r->table->word);
     tree_begin(&order, 0);
     for (int i = 0; i < r->pieces; i++) {
         piece *p = &r->piece[i];

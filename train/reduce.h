@@ -10,6 +10,9 @@
  * Dense parts travel straight out of the gradients; word rows as the run of whole or cut rows that meets a window. One rank folds the same pieces
  * in the same order, without messages. Gradients given to reduce_begin are used up: parts of them hold partial sums afterwards.
  * Nothing is allocated after create.
+ *
+ * REDUCE_FAST is the measuring rod for what this costs: dense parts by the library's own summing collective, whose order is nobody's promise, so bits
+ * depend on the ranks. Word rows travel as before.
  */
 #ifndef FRETSAW_TRAIN_REDUCE_H
 #define FRETSAW_TRAIN_REDUCE_H
@@ -21,6 +24,8 @@
 
 enum { REDUCE_STRIPE = 1 << 22, REDUCE_WINDOW = 1 << 20 };
 
+typedef enum reduce_kind { REDUCE_EXACT, REDUCE_FAST } reduce_kind;
+
 typedef struct reduce reduce;
 
 /* Part of a gradient of the whole job, over parameters [first, first + count) of this rank's own. */
@@ -30,7 +35,7 @@ typedef struct reduce_slice {
 } reduce_slice;
 
 /* Collective in the sense that all ranks give the same values. Errors: STATUS_RESOURCE. */
-status reduce_create(backend *be, const tensor_table *table, int64_t lanes, int64_t lane_tokens, int64_t stripe, reduce **out);
+status reduce_create(backend *be, const tensor_table *table, int64_t lanes, int64_t lane_tokens, int64_t stripe, reduce_kind kind, reduce **out);
 void reduce_free(reduce *r);
 /* Bytes that reduce_create takes on this rank. */
 size_t reduce_bytes(const tensor_table *table, int64_t lanes, int64_t lane_tokens, int64_t stripe);

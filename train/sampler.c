@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/files.h"
+#include "common/hash.h"
 #include "common/permutation.h"
 #include "common/rng.h"
 
@@ -50,10 +52,46 @@ status sampler_open(const dataset *d, bool drop, int64_t global_batch, uint64_t 
     return STATUS_OK;
 }
 
+static status read_row(const dataset *d, const char *path, int64_t line, const char *text, int64_t *row)
+{
+    size_t n = strcspn(text, "\n"), digits = strspn(text, "0123456789");
+    *row = strtoll(text, NULL, 10);
+    if (digits == 0 || digits > 18 || (digits != n && !(digits + 1 == n && text[digits] == '\r')) || *row >= dataset_rows(d))
+        return fail(STATUS_INPUT, "%s: line %" PRId64 ": '%.*s' is not a row number from 0 to %" PRId64, path, line, (int)(n < 40 ? n : 40), text,
+                    dataset_rows(d) - 1);
+    if (!is_labelled(d, *row, dataset_labels(d)))
+        return fail(STATUS_INPUT, "%s: line %" PRId64 ": row %" PRId64 " has no label; leave it out of the order", path, line, *row);
+    return STATUS_OK;
+}
+
+status sampler_take_order(sampler *s, const dataset *d, const char *path, char sha256[65])
+{
+    char *text;
+    size_t bytes;
+    int64_t lines = 0, count = 0;
+    TRY(file_read_all(path, 0, &text, &bytes));
+    status st = hash_sha256_buffer(text, bytes, sha256);
+    for (size_t i = 0; i < bytes; i++)
+        lines += text[i] == '\n';
+    if (st == STATUS_OK)
+        st = memory_new(&s->given, (size_t)(lines + 1) * sizeof *s->given, "the order of rows");
+    for (const char *at = text; st == STATUS_OK && *at; at += strcspn(at, "\n"), at += *at == '\n', count++)
+        st = read_row(d, path, count + 1, at, &s->given[count]);
+    free(text);
+    TRY(st);
+    if (count < s->global_batch)
+        return fail(STATUS_USAGE, "%s: its %" PRId64 " rows are fewer than one global batch of %" PRId64 " (lanes x batch)", path, count,
+                    s->global_batch);
+    s->rows = count;
+    s->steps_per_epoch = count / s->global_batch;
+    return STATUS_OK;
+}
+
 void sampler_close(sampler *s)
 {
     free(s->usable);
-    s->usable = NULL;
+    free(s->given);
+    s->usable = s->given = NULL;
 }
 
 int64_t sampler_epoch(const sampler *s, int64_t step)
@@ -68,7 +106,9 @@ int64_t sampler_first(const sampler *s, int64_t step)
 
 int64_t sampler_row(const sampler *s, int64_t epoch, int64_t position)
 {
-    permutation p = permutation_make(s->rows, s->seed, RNG_EPOCH_ORDER, (uint32_t)epoch);
+    if (s->given)
+        return s->given[position];
+    permutation p = permutation_make(s->rows, s->seed, RNG_EPOCH_ORDER, s->same_each_epoch ? 0 : (uint32_t)epoch);
     int64_t index = permutation_at(&p, position);
     return s->usable ? s->usable[index] : index;
 }

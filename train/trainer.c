@@ -160,13 +160,32 @@ static status open_data(trainer *t)
     return comm_agree(check_data(t));
 }
 
+static status open_order(trainer *t)
+{
+    const train_options *o = t->o;
+    TRY(sampler_open(t->train, o->drop_unlabelled, o->lanes * o->batch, (uint64_t)o->seed, &t->order));
+    t->order.same_each_epoch = o->reshuffle == RESHUFFLE_NO;
+    t->schedule_rows = t->order.rows;
+    return o->order ? sampler_take_order(&t->order, t->train, o->order, t->order_hash) : STATUS_OK;
+}
+
+/* Steps of the schedule: those that really run, or the notebook's int(rows / batch / lanes * epochs), in the order of its divisions. */
+static int64_t schedule_total(const trainer *t)
+{
+    const train_options *o = t->o;
+    if (o->schedule_steps == SCHEDULE_STEPS_RUN)
+        return t->total;
+    double steps = (double)t->schedule_rows / (double)o->batch / (double)o->lanes * (double)o->epochs;
+    return steps < 1 ? 1 : (int64_t)steps;
+}
+
 static void count_steps(trainer *t)
 {
     const train_options *o = t->o;
     t->total = t->order.steps_per_epoch * o->epochs;
     if (o->max_steps > 0 && o->max_steps < t->total)
         t->total = o->max_steps;
-    t->schedule = (schedule){.kind = (schedule_kind)o->schedule, .rate = o->peak_rate, .total = t->total, .warmup = o->warmup};
+    t->schedule = (schedule){.kind = (schedule_kind)o->schedule, .rate = o->peak_rate, .total = schedule_total(t), .warmup = o->warmup};
     t->adamw = (adamw_options){.beta1 = o->beta1, .beta2 = o->beta2, .epsilon = o->epsilon, .decay = o->weight_decay};
 }
 
@@ -176,7 +195,7 @@ status trainer_open(const train_options *o, trainer *t)
     t->input = (input_format){.max_length = o->max_length, .truncate = (truncate_side)o->truncate};
     TRY(comm_agree(find_model(o, &t->initial)));
     TRY(open_data(t));
-    TRY(comm_agree(sampler_open(t->train, o->drop_unlabelled, o->lanes * o->batch, (uint64_t)o->seed, &t->order)));
+    TRY(comm_agree(open_order(t)));
     TRY(comm_agree(open_table(t)));
     TRY(hash_model(&t->initial));
     count_steps(t);
@@ -239,7 +258,7 @@ static status build_step(trainer *t)
     t->timer = bert_timer(t->net);
     TRY(feeder_create(&feed, &t->feeder));
     TRY(sums_create(t->be, t->table, t->first_lane, t->end_lane, trainer_lane_tokens(t), &t->sums));
-    TRY(reduce_create(t->be, t->table, t->o->lanes, trainer_lane_tokens(t), REDUCE_STRIPE, &t->reduce));
+    TRY(reduce_create(t->be, t->table, t->o->lanes, trainer_lane_tokens(t), REDUCE_STRIPE, (reduce_kind)t->o->reduce, &t->reduce));
     TRY(memory_new(&t->reports, (size_t)comm_size() * sizeof *t->reports, "the ranks' reports"));
     return memory_new(&t->row_loss, (size_t)limits.rows * sizeof *t->row_loss, "row losses");
 }

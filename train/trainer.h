@@ -37,6 +37,8 @@ typedef struct trainer {
     /* data */
     dataset *train, *valid; /* valid NULL: none */
     sampler order;
+    char order_hash[HASH_HEX]; /* of --order; "" without it */
+    int64_t schedule_rows;     /* usable rows of the training data */
     input_format input;
     feeder *feeder;
     /* network */

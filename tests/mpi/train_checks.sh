@@ -62,4 +62,14 @@ expect 0 "step 7 of .*: the same" check 1 --replay 7 "$scratch/before"
 expect 2 "the run has 20 steps" check 1 --replay 21 "$scratch/one"
 expect 2 "other values of --seed" check 1 --replay 3 "$scratch/one" --seed 1
 expect 3 "no run.json" check 1 --replay 3 "$scratch/train"
+
+# The plain sum of --reduce fast: the same training but for rounding, said in the provenance, and no part of an exact run.
+train "$several" fast "${base[@]}" --epochs 2 --keep 9 --reduce fast || wrong "--reduce fast: $(said)"
+grep -q '"reduce": "fast"' "$scratch/fast/provenance.json" && grep -q '"reduce": "exact"' "$scratch/one/provenance.json" || wrong "the reduction is not in the provenance"
+python3 - "$scratch/one/metrics.jsonl" "$scratch/fast/metrics.jsonl" <<'P' || wrong "--reduce fast trains otherwise"
+import json, sys
+a, b = ([json.loads(l)["loss"] for l in open(p) if '"loss"' in l] for p in sys.argv[1:])
+assert len(a) == len(b) == 20 and all(abs(x - y) < 1e-3 * x for x, y in zip(a, b)), max(abs(x - y) / x for x, y in zip(a, b))
+P
+expect 2 "other values of --reduce" train 1 one "${base[@]}" --epochs 2 --keep 9 --reduce fast
 finish

@@ -108,7 +108,7 @@ static void check(int64_t lanes, int64_t stripe)
     reduce_slice slice;
     float *want = reference(lanes);
     ck_ok(sums_create(be, table, first, end, LANE_TOKENS, &s));
-    ck_ok(reduce_create(be, table, lanes, LANE_TOKENS, stripe, &r));
+    ck_ok(reduce_create(be, table, lanes, LANE_TOKENS, stripe, REDUCE_EXACT, &r));
     for (int again = 0; again < 2; again++) { /* nothing may be left over from the step before */
         at = reduce_first_parameter(table, stripe, rank, ranks);
         sums_begin(s);
