@@ -22,6 +22,11 @@ static const option table[] = {
      .help = "only rows of these CSVs, by name or by number from 0 in their order (default: all)"},
     {.name = "labelled", .type = OPTION_CHOICE, .kind = OPTION_IDENTITY, .field = &o.labelled, .choices = "any|yes|no", .fallback = "any",
      .group = "Rows", .help = "only rows that have every label, or only those that lack one"},
+    {.name = "duplicates", .type = OPTION_CHOICE, .kind = OPTION_IDENTITY, .field = &o.duplicates, .choices = "keep|drop|drop-conflicts",
+     .fallback = "keep", .group = "Rows", .help = "of rows with one text keep all, or the first in the order of the inputs; drop-conflicts also drops "
+                                                  "all rows of a text that has different labels"},
+    {.name = "exclude", .type = OPTION_LIST, .field = &o.exclude, .group = "Rows", .unit = "FOLDER,...",
+     .help = "drop rows whose text is in these folders of parts or shards, such as the validation set's"},
     {.name = "sample", .type = OPTION_INT, .kind = OPTION_IDENTITY, .field = &o.sample, .fallback = "0", .max = 4e18, .group = "Rows", .unit = "N",
      .help = "only the first N rows of the final order; 0 takes all"},
     {.name = "seed", .type = OPTION_INT, .kind = OPTION_IDENTITY, .field = &o.seed, .fallback = "42", .max = 9e18, .group = "Order", .unit = "N",

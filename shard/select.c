@@ -7,8 +7,10 @@
 #include "common/comm.h"
 #include "common/files.h"
 #include "common/hash.h"
+#include "common/log.h"
 #include "common/permutation.h"
 #include "common/rng.h"
+#include "shard/repeats.h"
 #include "store/manifest.h"
 #include "store/meta.h"
 
@@ -19,6 +21,7 @@ typedef struct part {
 
 typedef struct unit {
     int64_t part, first, rows; /* rows [first, first + rows) of the part */
+    int64_t at;                /* of its first row among those of all inputs */
     int64_t kept, before;      /* rows that pass the filters: in this unit, in all units before it */
 } unit;
 
@@ -33,13 +36,16 @@ struct selection {
     rowfile_meta meta;
     char *inputs;
     bool *lang_fits, *source_fits; /* by index in the merged lists */
-    bool filters;
+    bool filters, repeats;
+    uint8_t *dropped; /* a bit for each row of this rank's units: out because of its text; NULL while that is not known */
+    int64_t first_row;
     permutation order;
     /* the part that is open, and the block of it in hand */
     int64_t open_part;
     rowfile *file;
     uint16_t *source_map, *lang_map, *source, *lang;
     float *label;
+    uint64_t *text;
     bool *keep;
 };
 
@@ -58,7 +64,7 @@ static void base_name(const char *folder, char *to, size_t bytes)
 }
 
 /* The rows' identity leaves out their numbers and sources: these follow from what the folder was made of, which is hashed beside it. */
-static status add_input_line(selection *s, const char *folder, const manifest *m)
+static status add_input_line(selection *s, const char *what, const char *folder, const manifest *m)
 {
     char name[256], hex[HASH_HEX], *text;
     hash_sha256 *h;
@@ -67,7 +73,7 @@ static status add_input_line(selection *s, const char *folder, const manifest *m
     hash_sha256_add(h, m->identity, strlen(m->identity));
     hash_sha256_end(h, hex);
     base_name(folder, name, sizeof name);
-    if (asprintf(&text, "%s%s%s rows=%lld data=%s made=%s", s->inputs ? s->inputs : "", s->inputs ? "\n" : "", name, (long long)m->rows,
+    if (asprintf(&text, "%s%s%s%s rows=%lld data=%s made=%s", s->inputs ? s->inputs : "", s->inputs ? "\n" : "", what, name, (long long)m->rows,
                  m->data_identity, hex) < 0)
         return fail(STATUS_RESOURCE, "out of memory: the list of inputs");
     free(s->inputs);
@@ -94,7 +100,7 @@ static status add_folder(selection *s, const char *folder)
     TRY_DONE(st);
     if (s->meta.tokenizer)
         TRY_DONE(meta_same_tokenizer(s->meta.tokenizer, m.tokenizer, folder));
-    TRY_DONE(add_input_line(s, folder, &m));
+    TRY_DONE(add_input_line(s, "", folder, &m));
     TRY_DONE(memory_grow(&s->part, (size_t)(s->parts + m.files) * sizeof *s->part, "the list of parts"));
     for (int64_t i = 0; i < m.files; i++) {
         s->part[s->parts] = (part){.rows = m.file[i].rows, .tokens = m.file[i].tokens};
@@ -228,6 +234,12 @@ static status prepare(selection *s)
     TRY(memory_new(&s->source, ROWFILE_CHUNK * sizeof *s->source, "a block of rows"));
     TRY(memory_new(&s->lang, ROWFILE_CHUNK * sizeof *s->lang, "a block of rows"));
     TRY(memory_new(&s->label, ROWFILE_CHUNK * (size_t)s->meta.labels * sizeof *s->label, "a block of rows"));
+    s->repeats = s->o->duplicates != REPEATS_KEEP || s->o->exclude.count > 0;
+    s->filters = s->filters || s->repeats;
+    for (int64_t i = 1; i < s->units; i++)
+        s->unit[i].at = s->unit[i - 1].at + s->unit[i - 1].rows;
+    if (s->repeats)
+        TRY(memory_new(&s->text, ROWFILE_CHUNK * sizeof *s->text, "a block of rows"));
     return memory_new(&s->keep, ROWFILE_CHUNK * sizeof *s->keep, "a block of rows");
 }
 
@@ -236,6 +248,14 @@ static status open_inputs(selection *s, char *const *folders, int64_t count)
     status st = STATUS_OK;
     for (int64_t i = 0; st == STATUS_OK && i < count; i++)
         st = add_folder(s, folders[i]);
+    for (size_t i = 0; st == STATUS_OK && i < s->o->exclude.count; i++) {
+        manifest m;
+        st = manifest_read(s->o->exclude.item[i], &m);
+        if (st != STATUS_OK)
+            break;
+        st = add_input_line(s, "without ", s->o->exclude.item[i], &m);
+        manifest_free(&m);
+    }
     TRY(comm_agree(st));
     TRY(share_meta(s));
     return comm_agree(prepare(s));
@@ -282,6 +302,8 @@ void selection_free(selection *s)
     free(s->source);
     free(s->lang);
     free(s->label);
+    free(s->text);
+    free(s->dropped);
     free(s->keep);
     free(s);
 }
@@ -358,7 +380,8 @@ static status apply_filters(selection *s, const unit *u, int64_t counts[COUNTS])
         bool source = s->o->source.count == 0 || s->source_fits[s->source_map[s->source[i]]];
         bool labels = s->o->labelled == LABELLED_ANY ||
                       is_labelled(s->label + i * s->meta.labels, s->meta.labels) == (s->o->labelled == LABELLED_YES);
-        s->keep[i] = lang && source && labels;
+        int64_t row = u->at + i - s->first_row;
+        s->keep[i] = lang && source && labels && !(s->dropped && s->dropped[row / 8] >> row % 8 & 1);
         counts[IN_LANG] += lang;
         counts[IN_SOURCE] += source;
         counts[IN_LABELS] += labels;
@@ -379,18 +402,68 @@ static status count_units(selection *s, int64_t *kept, int64_t counts[COUNTS])
     return STATUS_OK;
 }
 
+/* ---- repeats ---- */
+
+static status give_rows(void *with, repeats_sink *sink)
+{
+    selection *s = with;
+    int64_t first, end, counts[COUNTS] = {0};
+    selection_units(s, &first, &end);
+    for (int64_t k = first; k < end; k++) {
+        const unit *u = &s->unit[k];
+        TRY(apply_filters(s, u, counts));
+        TRY(rowfile_read_text_hashes(s->file, u->first, u->rows, s->text));
+        TRY(rowfile_read_labels(s->file, u->first, u->rows, s->label));
+        for (int64_t i = 0; i < u->rows; i++)
+            if (s->keep[i])
+                repeats_give(sink, s->text[i], u->at + i, repeats_labels(s->label + i * s->meta.labels, s->meta.labels));
+    }
+    return STATUS_OK;
+}
+
+/* The rows that stay out because of their text, after all other filters. */
+static status find_repeats(selection *s)
+{
+    int ranks = comm_size();
+    int64_t *first_of = NULL;
+    uint8_t *dropped = NULL;
+    repeats_counts found;
+    status st = memory_new(&first_of, (size_t)(ranks + 1) * sizeof *first_of, "the rows of the ranks");
+    for (int r = 0; r <= ranks && st == STATUS_OK; r++) {
+        int64_t k = s->units * r / ranks;
+        first_of[r] = k < s->units ? s->unit[k].at : s->rows;
+    }
+    if (st == STATUS_OK)
+        st = memory_new(&dropped, (size_t)(first_of[comm_rank() + 1] - first_of[comm_rank()]) / 8 + 1, "rows that drop out");
+    TRY_DONE(comm_agree(st));
+    repeats_job job = {.mode = s->o->duplicates, .rows = s->rows, .first = first_of, .each = give_rows, .with = s, .exclude = &s->o->exclude,
+                       .memory = s->o->memory / 2};
+    TRY_DONE(repeats_find(&job, dropped, &found));
+    s->dropped = dropped;
+    dropped = NULL;
+    s->first_row = first_of[comm_rank()];
+    if (s->o->duplicates != REPEATS_KEEP)
+        log_info("--duplicates: %lld rows drop out; %lld texts have different labels", (long long)found.repeated, (long long)found.conflicts);
+    if (s->o->exclude.count > 0)
+        log_info("--exclude: %lld rows drop out, their texts are in the folders named", (long long)found.common);
+done:
+    free(first_of);
+    free(dropped);
+    return st;
+}
+
 static status nothing_left(const selection *s, const int64_t counts[COUNTS])
 {
     return fail(STATUS_INPUT, "no row is left of %lld: %lld have a language of --lang, %lld a source of --source, %lld labels as --labelled asks; "
-                "loosen the filters", (long long)s->rows, (long long)counts[IN_LANG], (long long)counts[IN_SOURCE], (long long)counts[IN_LABELS]);
+                "loosen the filters%s", (long long)s->rows, (long long)counts[IN_LANG], (long long)counts[IN_SOURCE], (long long)counts[IN_LABELS], s->repeats ? ", --duplicates or --exclude" : "");
 }
 
 status selection_count(selection *s)
 {
     int64_t counts[COUNTS] = {0}, *kept;
     TRY(comm_agree(memory_new(&kept, (size_t)s->units * sizeof *kept, "counts of rows")));
-    status st = STATUS_OK;
-    if (s->filters) {
+    status st = s->repeats ? find_repeats(s) : STATUS_OK;
+    if (s->filters && st == STATUS_OK) {
         st = comm_agree(count_units(s, kept, counts));
         comm_sum_int64(kept, (size_t)s->units);
         comm_sum_int64(counts, COUNTS);

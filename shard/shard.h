@@ -18,6 +18,8 @@ typedef struct shard_options {
     int64_t shards, sample, seed; /* sample 0: all rows */
     int shuffle, labelled;
     option_list lang, source;     /* empty: all */
+    int duplicates;               /* repeats.h */
+    option_list exclude;          /* folders whose texts stay out */
     int64_t memory;               /* bytes a rank */
 } shard_options;
 
