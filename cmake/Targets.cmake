@@ -6,6 +6,9 @@ target_compile_options(fretsaw_flags INTERFACE
   -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith -Wwrite-strings
   -ffp-contract=off -fno-math-errno -fno-unsafe-math-optimizations -fno-strict-aliasing)
 target_link_libraries(fretsaw_flags INTERFACE Threads::Threads m)
+if(FRETSAW_STATIC) # HDF5 and libcrypto name calls that a static C library warns of; no program here comes to them
+  target_link_options(fretsaw_flags INTERFACE -static)
+endif()
 if(FRETSAW_SANITIZE)
   target_compile_options(fretsaw_flags INTERFACE -fsanitize=${FRETSAW_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(fretsaw_flags INTERFACE -fsanitize=${FRETSAW_SANITIZE})

@@ -227,8 +227,8 @@ void check_srun(finding *f)
 {
     char text[8192];
     int code = capture((char *[]){(char[]){"srun"}, (char[]){"--version"}, NULL}, 20, text, sizeof text);
-    if (code == 127)
-        finding_set(f, FINDING_OK, NULL, "no srun here");
+    if (code != 0)
+        finding_set(f, FINDING_OK, NULL, "no srun that answers");
     else
         finding_set(f, FINDING_NOTE, "give each job one task and many cores: --ntasks=1 --cpus-per-task=N", "%s, but this build runs as one rank",
                     first_line(text));

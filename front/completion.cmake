@@ -1,6 +1,6 @@
 # Puts what each program prints for --help-words into one file for bash: a variable a program.
 set(tables "")
-foreach(name preprocess shard train infer doctor)
+foreach(name preprocess shard train infer report doctor)
   file(READ ${FOLDER}/${name}.words lines)
   string(APPEND tables "_fretsaw_words_${name}='${lines}'\n")
 endforeach()

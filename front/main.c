@@ -2,7 +2,7 @@
  *
  *     fretsaw train --recipe my.conf ...      is      lib/fretsaw/bin/train --recipe my.conf ...
  *
- * It links nothing, so that it can say what is wrong where a library of the programs is missing, and costs a launcher nothing.
+ * Linked statically (FRETSAW_STATIC) it holds all of them itself: one file to carry. Else it links nothing, so that it can say what is wrong where a library of the programs is missing, and costs a launcher nothing.
  */
 #include <errno.h>
 #include <limits.h>
@@ -30,7 +30,7 @@ static const command commands[] = {
 };
 enum { COMMANDS = sizeof commands / sizeof *commands, EXIT_USAGE = 2, EXIT_FILES = 4, EXIT_MEMORY = 5, EXIT_LOADER = 127 };
 
-static char home[PATH_MAX]; /* the folder this program lies in */
+static char home[PATH_MAX]; /* the folder this program lies in, once it is looked for */
 
 static bool find_home(void)
 {
@@ -48,6 +48,8 @@ static bool find_home(void)
 /* The first of the places, below the folder above, that is there; NULL where none is. */
 static char *find(const char *name, const char *const *place)
 {
+    if (!*home && !find_home())
+        return NULL;
     for (; *place; place++) {
         char *path;
         if (asprintf(&path, "%s/%s/%s", home, *place, name) < 0)
@@ -64,9 +66,34 @@ static char *find_program(const char *name)
     return find(name, (const char *const[]){"../lib/fretsaw/bin", ".", NULL}); /* installed; as built */
 }
 
+typedef int (*entry)(int argc, char **argv);
+
+#ifdef FRETSAW_ONE_PROGRAM
+#include "front/mains.h"
+
+static entry built_in(const char *name)
+{
+    static const struct {
+        const char *name;
+        entry main;
+    } all[] = {{"preprocess", fretsaw_main_preprocess}, {"shard", fretsaw_main_shard}, {"train", fretsaw_main_train},
+               {"infer", fretsaw_main_infer},           {"report", fretsaw_main_report}, {"doctor", fretsaw_main_doctor}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i].name, name) == 0)
+            return all[i].main;
+    return NULL;
+}
+#else
+static entry built_in(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+#endif
+
 static bool is_here(const command *c)
 {
-    if (strcmp(c->name, "share") == 0 || strcmp(c->name, "help") == 0)
+    if (built_in(c->name) || strcmp(c->name, "share") == 0 || strcmp(c->name, "help") == 0)
         return true;
     char *path = find_program(c->name);
     free(path);
@@ -149,8 +176,11 @@ static int run_doctor(const char *path, char **argv)
     return code == 0 ? 0 : code == EXIT_USAGE ? EXIT_USAGE : 1;
 }
 
-static int run(const char *name, char **argv)
+static int run(const char *name, int argc, char **argv)
 {
+    entry here = built_in(name);
+    if (here)
+        return here(argc, argv);
     char *path = strchr(name, '/') || *name == '-' || !*name ? NULL : find_program(name);
     if (!path) {
         fprintf(stderr, "fretsaw: no command '%s'; there are:", name);
@@ -169,8 +199,6 @@ static int run(const char *name, char **argv)
 
 int main(int argc, char **argv)
 {
-    if (!find_home())
-        return EXIT_FILES;
     const char *name = argc > 1 ? argv[1] : "";
     if (argc < 2 || strcmp(name, "--help") == 0 || (strcmp(name, "help") == 0 && argc == 2))
         return argc < 2 ? (print_help(), EXIT_USAGE) : print_help();
@@ -183,6 +211,6 @@ int main(int argc, char **argv)
     if (strcmp(name, "share") == 0)
         return print_share();
     if (strcmp(name, "help") == 0)
-        return run(argv[2], (char *[]){argv[2], (char[]){"--help"}, NULL});
-    return run(name, argv + 1);
+        return run(argv[2], 2, (char *[]){argv[2], (char[]){"--help"}, NULL});
+    return run(name, argc - 1, argv + 1);
 }

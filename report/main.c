@@ -6,7 +6,7 @@
 static status run(const option_list *words)
 {
     page p;
-    TRY(settings_check(&report_settings, words));
+    TRY(report_settings_check(&report_settings, words));
     TRY(page_open(&report_settings, words, &p));
     status st = page_write(&p, report_settings.out);
     page_close(&p);

@@ -43,7 +43,7 @@ const option report_options[] = {
     {0},
 };
 
-status settings_check(const report_choice *s, const option_list *runs)
+status report_settings_check(const report_choice *s, const option_list *runs)
 {
     if (comm_size() > 1)
         return fail(STATUS_USAGE, "report runs as one process: start it without mpirun or srun");

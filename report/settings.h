@@ -1,7 +1,7 @@
 /* The options of report.
  *
  *     return program_main(&(program){.options = &report_program, .table = report_options, .run = run}, argc, argv);
- *     ... TRY(settings_check(&report_settings, words));
+ *     ... TRY(report_settings_check(&report_settings, words));
  */
 #ifndef FRETSAW_REPORT_SETTINGS_H
 #define FRETSAW_REPORT_SETTINGS_H
@@ -23,6 +23,6 @@ extern const option report_options[];
 extern const option_program report_program;
 
 /* STATUS_USAGE says what is missing or does not go together. `runs` are the words behind the options. */
-status settings_check(const report_choice *s, const option_list *runs);
+status report_settings_check(const report_choice *s, const option_list *runs);
 
 #endif

@@ -40,7 +40,7 @@ mkdir -p moved/share/fretsaw/recipes
 [ "$(elsewhere/fretsaw share)" = "$(realpath moved/share/fretsaw)" ] || wrong "share"
 
 # Every option of --help is on the page and among the words.
-for name in preprocess shard train infer doctor; do
+for name in preprocess shard train infer report doctor; do
     "$build/bin/$name" --help | grep -oE '^  --[a-z0-9-]+' | tr -d ' ' >options
     [ "$(wc -l <options)" -gt 4 ] || wrong "few options: $name"
     while read -r option; do
