@@ -65,6 +65,7 @@ status csv_reader_begin(csv_reader *r, const csv_file *f, const csv_range *range
     r->used = r->scanned = r->start = r->field = r->given = 0;
     r->last = r->base >= f->bytes;
     r->index = csv_index_begin();
+    r->index.delimiter = f->delimiter;
     r->next_entry = r->next_end = 0;
     r->dropped = 0;
     r->record = range->record - 1; /* of the record given out last */

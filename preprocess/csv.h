@@ -28,6 +28,7 @@ typedef struct csv_file {
     int fd;
     uint64_t bytes, body;
     bool utf16;       /* starts with a UTF-16 mark */
+    char delimiter;   /* between fields: csv_file_open says a comma */
 } csv_file;
 /* STATUS_INPUT when it is missing or not a plain file, STATUS_IO when it can't be read. */
 status csv_file_open(const char *path, csv_file *out);

@@ -14,7 +14,7 @@ static const struct {
     [CSV_TEXT_AFTER] = {"text after a closing quote", "double the quotes inside the field, or end the field after its quote"},
     [CSV_UNCLOSED] = {"unclosed quote", "the file ends inside this field: close the quote, or get the whole file"},
     [CSV_SPACES] = {"line of spaces", "delete the line, or leave it empty"},
-    [CSV_RAGGED] = {"ragged record", "give every record as many fields as the header has; a comma in a field needs quotes around the field"},
+    [CSV_RAGGED] = {"ragged record", "give every record as many fields as the header has; a delimiter in a field needs quotes around the field (--delimiter says what it is)"},
     [CSV_FIELD_TOO_LONG] = {"field too long", "give more --memory, of which a field may fill half, or look for a quote that is missing"},
     [CSV_RECORD_TOO_LONG] = {"record too long", "give more --memory, which must hold a record, or look for a quote that is missing"},
     [CSV_TOO_WIDE] = {"too many columns", "a header may have 65536 columns: keep those that are used"},

@@ -24,7 +24,7 @@ status csv_file_open(const char *path, csv_file *out)
         close(fd);
         return fail(STATUS_INPUT, "%s: not a plain file; ranks read it in pieces, so write it to a disk first", path);
     }
-    *out = (csv_file){.path = path, .fd = fd, .bytes = (uint64_t)info.st_size};
+    *out = (csv_file){.path = path, .fd = fd, .bytes = (uint64_t)info.st_size, .delimiter = ','};
     uint8_t mark[3] = {0};
     size_t n = out->bytes < sizeof mark ? (size_t)out->bytes : sizeof mark;
     status st = n ? file_read_fd(fd, path, 0, mark, n) : STATUS_OK;

@@ -23,7 +23,7 @@ csv_piece csv_piece_join(const csv_piece *a, const csv_piece *b)
 
 csv_index csv_index_begin(void)
 {
-    return (csv_index){.may_open = 1};
+    return (csv_index){.delimiter = ',', .may_open = 1};
 }
 
 static bool has_avx2(void)

@@ -46,6 +46,7 @@ typedef enum csv_break { CSV_NO_BREAK, CSV_BREAK_LONE_CR, CSV_BREAK_QUOTE, CSV_B
 typedef struct csv_index {
     size_t entries, ends;              /* filled so far: the caller moves them back when it drops some */
     uint64_t inside;                   /* all ones: inside quotes */
+    char delimiter;                    /* between fields; a comma unless the caller says another */
     uint64_t may_open, closed, cr;     /* 1: the byte before lets a quote open a field, was a closing quote, was a CR outside quotes */
     csv_break broken;
     size_t broken_at;                  /* its place, as those of the entries */
@@ -56,7 +57,7 @@ typedef struct csv_scan {
     const char *name;
     /* Adds n bytes. `next` is the byte behind them, -1 at the end of the file. */
     void (*count)(csv_count *c, const uint8_t *p, size_t n, int next);
-    /* Appends to entries[] the place (base + offset) of every comma and LF outside quotes and to ends[] the number of each entry that is an LF.
+    /* Appends to entries[] the place (base + offset) of every delimiter and LF outside quotes and to ends[] the number of each entry that is an LF.
      * Both have room for n + 8 more. Handles whole blocks of 64 bytes, and the rest too when `last`; returns the bytes handled. Stops at
      * the first break, with only what lies before it appended. */
     size_t (*index)(csv_index *x, const uint8_t *p, size_t n, bool last, uint32_t base, uint32_t *entries, uint32_t *ends);

@@ -10,10 +10,10 @@ static inline uint64_t equal_bits(__m256i low, __m256i high, char c)
            (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, k)) << 32;
 }
 
-static inline csv_masks masks_of(const uint8_t *p)
+static inline csv_masks masks_of(const uint8_t *p, char delimiter)
 {
     __m256i low = _mm256_loadu_si256((const __m256i *)p), high = _mm256_loadu_si256((const __m256i *)(p + 32));
-    return (csv_masks){equal_bits(low, high, '"'), equal_bits(low, high, ','), equal_bits(low, high, '\n'), equal_bits(low, high, '\r')};
+    return (csv_masks){equal_bits(low, high, '"'), equal_bits(low, high, delimiter), equal_bits(low, high, '\n'), equal_bits(low, high, '\r')};
 }
 
 static inline uint64_t prefix_xor(uint64_t x)

@@ -1,5 +1,5 @@
 /* The two passes over blocks of 64 bytes, written once; csv_scan_sse2.c and csv_scan_avx2.c include it after defining
- *     static inline csv_masks masks_of(const uint8_t *p)      the four byte classes of p[0..63]
+ *     static inline csv_masks masks_of(const uint8_t *p, char delimiter)      the four byte classes of p[0..63]
  *     static inline uint64_t prefix_xor(uint64_t x)           bit i = parity of bits 0..i
  * and SCAN_NAME, SCAN_TABLE. */
 #include <string.h>
@@ -28,13 +28,13 @@ static void count_bytes(csv_count *c, const uint8_t *p, size_t n, int next)
 {
     size_t i = 0;
     for (; i + 65 <= n; i += 64) { /* a block and the byte behind it */
-        csv_masks m = masks_of(p + i);
+        csv_masks m = masks_of(p + i, ',');
         count_block(c, m, m.lf >> 1 | (uint64_t)(p[i + 64] == '\n') << 63, 64);
     }
     if (i < n) {
         uint8_t tail[64] = {0};
         memcpy(tail, p + i, n - i);
-        csv_masks m = masks_of(tail);
+        csv_masks m = masks_of(tail, ',');
         count_block(c, m, m.lf >> 1 | (uint64_t)(next == '\n') << (n - i - 1), (unsigned)(n - i));
     }
     c->piece.flips = c->inside & 1;
@@ -45,7 +45,7 @@ static uint64_t find_break(csv_index *x, csv_masks m, uint64_t opens, uint64_t a
                            size_t base)
 {
     uint64_t cr = after_cr & ~m.lf & valid, quote = opens & ~may_open & valid;
-    uint64_t text = after_closed & ~(m.quote | m.comma | m.lf | m.cr) & valid;
+    uint64_t text = after_closed & ~(m.quote | m.delimiter | m.lf | m.cr) & valid;
     uint64_t all = cr | quote | text;
     if (__builtin_expect(all == 0, 1))
         return ~UINT64_C(0);
@@ -69,7 +69,7 @@ static inline void index_block(csv_index *x, csv_masks m, uint32_t base, unsigne
 {
     uint64_t valid = bytes < 64 ? (UINT64_C(1) << bytes) - 1 : ~UINT64_C(0);
     uint64_t inside = prefix_xor(m.quote) ^ x->inside; /* after each byte */
-    uint64_t closes = m.quote & ~inside, cr = m.cr & ~inside, lines = m.lf & ~inside, places = (m.comma & ~inside) | lines;
+    uint64_t closes = m.quote & ~inside, cr = m.cr & ~inside, lines = m.lf & ~inside, places = (m.delimiter & ~inside) | lines;
     uint64_t opening = places | closes;
     uint64_t before = find_break(x, m, m.quote & inside, closes << 1 | x->closed, cr << 1 | x->cr, opening << 1 | x->may_open, valid, base);
     places &= before;
@@ -90,11 +90,11 @@ static size_t index_bytes(csv_index *x, const uint8_t *p, size_t n, bool last, u
 {
     size_t i = 0;
     for (; i + 64 <= n && !x->broken; i += 64)
-        index_block(x, masks_of(p + i), base + (uint32_t)i, 64, entries, ends);
+        index_block(x, masks_of(p + i, x->delimiter), base + (uint32_t)i, 64, entries, ends);
     if (last && i < n && !x->broken) {
         uint8_t tail[64] = {0};
         memcpy(tail, p + i, n - i);
-        index_block(x, masks_of(tail), base + (uint32_t)i, (unsigned)(n - i), entries, ends);
+        index_block(x, masks_of(tail, x->delimiter), base + (uint32_t)i, (unsigned)(n - i), entries, ends);
         i = n;
     }
     return i;

@@ -5,7 +5,7 @@
 #include "preprocess/csv_scan.h"
 
 typedef struct csv_masks {
-    uint64_t quote, comma, lf, cr; /* bit i: byte i is one */
+    uint64_t quote, delimiter, lf, cr; /* bit i: byte i is one */
 } csv_masks;
 
 extern const csv_scan csv_scan_sse2, csv_scan_avx2;

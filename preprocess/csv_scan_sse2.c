@@ -12,12 +12,12 @@ static inline uint64_t equal_bits(const __m128i v[4], char c)
     return bits;
 }
 
-static inline csv_masks masks_of(const uint8_t *p)
+static inline csv_masks masks_of(const uint8_t *p, char delimiter)
 {
     __m128i v[4];
     for (int i = 0; i < 4; i++)
         v[i] = _mm_loadu_si128((const __m128i *)(p + 16 * i));
-    return (csv_masks){equal_bits(v, '"'), equal_bits(v, ','), equal_bits(v, '\n'), equal_bits(v, '\r')};
+    return (csv_masks){equal_bits(v, '"'), equal_bits(v, delimiter), equal_bits(v, '\n'), equal_bits(v, '\r')};
 }
 
 static inline uint64_t prefix_xor(uint64_t x)

@@ -19,6 +19,8 @@ static struct {
 } o;
 
 enum { NA_PANDAS, NA_KEEP };
+static const char delimiters[] = {',', '\t', ';'};
+static int delimiter; /* one of them */
 
 static const option table[] = {
     {.name = "vocab", .type = OPTION_TEXT, .field = &o.vocab, .group = "Input", .unit = "FOLDER|FILE",
@@ -34,6 +36,8 @@ static const option table[] = {
     {.name = "labels", .type = OPTION_LIST, .kind = OPTION_IDENTITY, .field = &o.labels, .fallback = "toxic|target", .given = &o.labels_given,
      .group = "Input", .help = "label columns; a label with several names in the files has | between them, the first is its own. A file has all of them, "
                                "or none and is unlabelled"},
+    {.name = "delimiter", .type = OPTION_CHOICE, .kind = OPTION_IDENTITY, .field = &delimiter, .fallback = "comma", .choices = "comma|tab|semicolon",
+     .group = "Input", .help = "what stands between the fields of the files; quotes are as in a CSV"},
     {.name = "unlabelled", .type = OPTION_TEXT, .kind = OPTION_IDENTITY, .field = &o.unlabelled, .unit = "NUMBER", .group = "Input",
      .help = "a number that stands for no label, such as -1, besides the empty field and missing-value words"},
     {.name = "na", .type = OPTION_CHOICE, .kind = OPTION_IDENTITY, .field = &o.na, .fallback = "pandas", .choices = "pandas|keep", .group = "Input",
@@ -118,6 +122,7 @@ static status set_stage(const option_list *words, stage_options *stage, char **i
         .rules = {.na_keep = o.na == NA_KEEP, .memory = o.memory,
                   .columns = {.id = o.id, .text = o.text, .lang = o.lang, .labels = o.labels, .lang_given = o.lang_given, .labels_given = o.labels_given}},
     };
+    stage->delimiter = delimiters[delimiter];
     if (!o.vocab || !o.out)
         return fail(STATUS_USAGE, "--%s is missing; name the %s", o.vocab ? "out" : "vocab", o.vocab ? "folder for the parts" : "vocabulary's folder or file");
     if (o.na == NA_KEEP && o.fill_given)

@@ -242,6 +242,8 @@ static status run(stage_state *s, FILE *report)
     TRY(comm_agree(check_options(o)));
     TRY(comm_agree(identify_tokens(s)));
     TRY(splits_open(o->inputs, o->input_count, o->split_bytes, &s->splits));
+    for (int64_t i = 0; i < s->splits.inputs && o->delimiter; i++)
+        s->splits.input[i].file.delimiter = o->delimiter;
     TRY(hash_and_check(s, report, &done));
     if (done)
         return STATUS_OK;

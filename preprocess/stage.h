@@ -21,6 +21,7 @@ typedef struct stage_options {
     const char *vocab, *out;
     tokenizer_settings tokenizer;
     int64_t split_bytes;
+    char delimiter;         /* between the fields of the inputs; 0: a comma */
     check_rules rules;      /* columns, labels, missing words, memory a rank */
     option_list fill;       /* in place of a missing text: one for all inputs, or one each; unused with rules.na_keep */
     const char *identity;   /* the identity options as recipe lines */

@@ -146,6 +146,29 @@ START_TEST(fill_in_identity)
 }
 END_TEST
 
+/* The same rows between tabs: the same data set. */
+START_TEST(tabs)
+{
+    char path[600];
+    manifest a, b;
+    start();
+    put("t.tsv", "id\tcomment_text\tlang\ttoxic\na1\tYou are, kind.\ten\t0\n\"a2\"\tNA\ten\t1\na3\t\"\xFF\tx\"\tfr\t-1\n");
+    put("c.csv", "id,comment_text,lang,toxic\na1,\"You are, kind.\",en,0\na2,NA,en,1\na3,\xFF\tx,fr,-1\n");
+    expect("--vocab v --out t --unlabelled -1 t.tsv", 3, "--delimiter says what it is");
+    expect("--vocab v --out t --unlabelled -1 --delimiter tab t.tsv", 0, "t: 3 rows");
+    expect("--vocab v --out c --unlabelled -1 c.csv", 0, "c: 3 rows");
+    expect("--vocab v --out t --unlabelled -1 --delimiter pipe t.tsv", 2, "delimiter");
+    snprintf(path, sizeof path, "%s/t", folder);
+    ck_ok(manifest_read(path, &a));
+    snprintf(path, sizeof path, "%s/c", folder);
+    ck_ok(manifest_read(path, &b));
+    ck_assert_str_eq(a.data_identity, b.data_identity);
+    ck_assert_ptr_nonnull(strstr(a.identity, "delimiter = tab\n"));
+    manifest_free(&a);
+    manifest_free(&b);
+}
+END_TEST
+
 START_TEST(no_place_to_write)
 {
     char path[600];
@@ -175,7 +198,7 @@ int main(int argc, char **argv)
     if (comm_open(&argc, &argv) != STATUS_OK) /* for the libraries' sake; the program runs by itself */
         return 1;
     unsetenv("OMPI_COMM_WORLD_SIZE");
-    int failed = support_run("csv_program", (const TTest *[]){usage, bad_inputs, good_run, fill_in_identity, no_place_to_write, view, NULL});
+    int failed = support_run("csv_program", (const TTest *[]){usage, bad_inputs, good_run, fill_in_identity, tabs, no_place_to_write, view, NULL});
     comm_close();
     return failed;
 }

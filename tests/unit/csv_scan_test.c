@@ -79,7 +79,7 @@ typedef struct index_result {
     csv_index x;
 } index_result;
 
-static void slow_index(const uint8_t *p, size_t n, index_result *r)
+static void slow_index(const uint8_t *p, size_t n, char delimiter, index_result *r)
 {
     bool inside = false;
     r->x = csv_index_begin();
@@ -89,16 +89,16 @@ static void slow_index(const uint8_t *p, size_t n, index_result *r)
         r->x.broken = CSV_NO_BREAK;
         if (i && !inside && before == '\r' && c != '\n')
             r->x.broken = CSV_BREAK_LONE_CR;
-        else if (c == '"' && !inside && before != ',' && before != '\n' && !closed)
+        else if (c == '"' && !inside && before != (uint8_t)delimiter && before != '\n' && !closed)
             r->x.broken = CSV_BREAK_QUOTE;
-        else if (closed && c != '"' && c != ',' && c != '\n' && c != '\r')
+        else if (closed && c != '"' && c != (uint8_t)delimiter && c != '\n' && c != '\r')
             r->x.broken = CSV_BREAK_TEXT;
         if (r->x.broken) {
             r->x.broken_at = i - (r->x.broken == CSV_BREAK_LONE_CR);
             return;
         }
         inside ^= c == '"';
-        if (!inside && (c == ',' || c == '\n')) {
+        if (!inside && (c == (uint8_t)delimiter || c == '\n')) {
             if (c == '\n')
                 r->ends[r->x.ends++] = (uint32_t)r->x.entries;
             r->entries[r->x.entries++] = (uint32_t)i;
@@ -106,10 +106,12 @@ static void slow_index(const uint8_t *p, size_t n, index_result *r)
     }
 }
 
-static void fast_index(const csv_scan *scan, const uint8_t *p, size_t n, index_result *r)
+static void fast_index(const csv_scan *scan, const uint8_t *p, size_t n, char delimiter, index_result *r)
 {
     size_t done = 0, have = 0;
     r->x = csv_index_begin();
+    ck_assert_int_eq(r->x.delimiter, ',');
+    r->x.delimiter = delimiter;
     while (done < n && !r->x.broken) {
         have += 1 + support_below(n - have > 200 ? 200 : n - have);
         done += scan->index(&r->x, p + done, have - done, have == n, (uint32_t)done, r->entries, r->ends);
@@ -124,15 +126,18 @@ START_TEST(indices_equal_the_slow_one)
     uint8_t p[MOST];
     for (int i = 0; i < 20000; i++) {
         size_t n = random_bytes(p, i % 2 ? MOST : 70);
+        char delimiter = ",\t;a"[support_below(4)];
+        for (size_t k = 0; k < n; k++)
+            p[k] = p[k] == ',' && support_below(5) ? (uint8_t)delimiter : p[k];
         for (size_t k = 0; i % 2 && k < n; k++) /* mostly fine for long */
             if (p[k] == '"' || p[k] == '\r')
                 p[k] = support_below(100) == 0 ? p[k] : (uint8_t)",ab\n"[support_below(4)];
-        slow_index(p, n, &slow);
+        slow_index(p, n, delimiter, &slow);
         for (size_t k = 0; k < 2; k++) {
             const csv_scan *scan = csv_scan_named(names[k]);
             if (!scan)
                 continue;
-            fast_index(scan, p, n, &fast);
+            fast_index(scan, p, n, delimiter, &fast);
             ck_assert_msg(fast.x.broken == slow.x.broken && (!slow.x.broken || fast.x.broken_at == slow.x.broken_at), "%s: %d at %zu, not %d at %zu", names[k],
                           (int)fast.x.broken, fast.x.broken_at, (int)slow.x.broken, slow.x.broken_at);
             ck_assert_uint_eq(fast.x.entries, slow.x.entries);
