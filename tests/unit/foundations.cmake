@@ -5,7 +5,7 @@ fretsaw_test(comm SOURCES mpi/comm_test.c LINK fretsaw_support fretsaw_common RA
 add_executable(exit_program support/exit_program.c)
 target_link_libraries(exit_program PRIVATE fretsaw_common)
 add_test(NAME exit_codes COMMAND ${PROJECT_SOURCE_DIR}/tests/mpi/exit_codes.sh $<TARGET_FILE:exit_program> $<$<BOOL:${FRETSAW_MPI}>:mpi>)
-set_tests_properties(exit_codes PROPERTIES TIMEOUT 120 LABELS mpi ENVIRONMENT "${FRETSAW_TEST_ENVIRONMENT}")
+set_tests_properties(exit_codes PROPERTIES TIMEOUT 120 LABELS "mpi;release-only" ENVIRONMENT "${FRETSAW_TEST_ENVIRONMENT}")
 
 find_program(python3 python3)
 if(python3)
