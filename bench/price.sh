@@ -53,7 +53,7 @@ seconds() {
         --batch "$4" --max-length 192 --epochs 1 --max-steps "$6" --lr 1e-5 --micro-tokens 2048 --threads "$threads" --reduce "$5" --keep 1 >&2
     python3 -c '
 import json, statistics, sys
-t = [json.loads(l)["seconds"] for l in open(sys.argv[1])][1:]
+t = [json.loads(l)["seconds"] for l in open(sys.argv[1]) if "seconds" in l][1:]
 print("%.4f" % statistics.median(t))' "$work/run/timing.jsonl"
 }
 compare() { # TITLE, then pairs of "a b" on stdin

@@ -324,7 +324,7 @@ void curves_write_phases(FILE *out, const page *p)
     double most = longest_share(p);
     if (!(most > 0))
         return;
-    html_begin_section(out, "Time by phase", p->runs > 1 ? "Share of the time in steps, on rank 0." : "Time in steps, on rank 0.");
+    html_begin_section(out, "Time by phase", "Shares of the time in steps, on rank 0.");
     fputs("<div class=\"wide\"><table><tr><th>Phase</th>", out);
     if (p->runs == 1)
         fputs("<th></th><th>Share</th><th>Time</th>", out);
@@ -351,5 +351,19 @@ void curves_write_phases(FILE *out, const page *p)
         fputs("</tr>\n", out);
     }
     fputs("</table></div>\n", out);
+    for (int r = 0; r < p->runs; r++) {
+        const history *h = &p->run[r];
+        if (!(h->saving + h->validating > 0))
+            continue;
+        fputs("<p class=\"remark\">", out);
+        if (p->runs > 1) {
+            html_text(out, h->name);
+            fputs(": ", out);
+        }
+        html_span(h->validating, text);
+        fprintf(out, "%s of validation and ", text);
+        html_span(h->saving, text);
+        fprintf(out, "%s of saving at the ends of epochs come on top.</p>\n", text);
+    }
     html_end_section(out);
 }

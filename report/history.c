@@ -148,6 +148,10 @@ static status read_timing(history *h)
             break;
         int64_t step = json_integer_value(json_object_get(line, "step"));
         double seconds = number_of(line, "seconds");
+        if (json_object_get(line, "epoch")) {
+            h->saving += json_number_value(json_object_get(line, "save"));
+            h->validating += json_number_value(json_object_get(line, "evaluate"));
+        }
         if (step >= 1 && step <= h->steps && seconds > 0) {
             h->seconds[step - 1] = seconds;
             h->timed += seconds;

@@ -30,6 +30,7 @@ typedef struct history {
     int64_t epochs;
     history_epoch *epoch;
     double phase[PHASES], timed;              /* seconds over all steps that have times */
+    double saving, validating;                /* seconds at the ends of epochs */
     json_t *about, *environment, *provenance; /* run.json; the other two may be NULL */
     char metrics_hash[HASH_HEX];
     bool finished;

@@ -111,14 +111,9 @@ static status write_epoch(trainer *t, int64_t epoch, const evaluation *e)
     return st == STATUS_OK ? records_flush(t->records) : st;
 }
 
-static status end_epoch(trainer *t)
+static status validate(trainer *t, int64_t epoch)
 {
-    int64_t epoch = (t->state.step + t->order.steps_per_epoch - 1) / t->order.steps_per_epoch;
     evaluation e;
-    TRY(save(t));
-    TRY(checkpoint_keep_epoch(&t->place, epoch, t->state.step));
-    if (!t->valid)
-        return STATUS_OK;
     double clock = phase_clock();
     status st = evaluate_run(t, &e);
     if (st == STATUS_OK && e.stopped)
@@ -130,6 +125,20 @@ static status end_epoch(trainer *t)
     evaluate_free(&e);
     phase_add(t->timer, PHASE_EVALUATE, clock);
     return st;
+}
+
+static status end_epoch(trainer *t)
+{
+    int64_t epoch = (t->state.step + t->order.steps_per_epoch - 1) / t->order.steps_per_epoch;
+    phase_timer before = *t->timer;
+    TRY(save(t));
+    TRY(checkpoint_keep_epoch(&t->place, epoch, t->state.step));
+    if (t->valid)
+        TRY(validate(t, epoch));
+    if (!t->records)
+        return STATUS_OK;
+    return records_epoch_timing(t->records, epoch, t->timer->seconds[PHASE_SAVE] - before.seconds[PHASE_SAVE],
+                                t->timer->seconds[PHASE_EVALUATE] - before.seconds[PHASE_EVALUATE]);
 }
 
 /* ---- steps ---- */

@@ -138,6 +138,12 @@ status records_timing(records *r, int64_t step, double seconds, const phase_time
     return written(r->timing, r->timing_path);
 }
 
+status records_epoch_timing(records *r, int64_t epoch, double save, double evaluate)
+{
+    fprintf(r->timing, "{\"epoch\":%" PRId64 ",\"save\":%.6f,\"evaluate\":%.6f}\n", epoch, save, evaluate);
+    return written(r->timing, r->timing_path);
+}
+
 status records_flush(records *r)
 {
     TRY(written(r->metrics, r->metrics_path));

@@ -37,6 +37,8 @@ void records_step_text(const record_step *line, char text[RECORD_BYTES]);
 /* `text` is a whole JSON object of one line, without the newline: the line of an epoch, {"epoch":1,...}. */
 status records_epoch(records *r, const char *text);
 status records_timing(records *r, int64_t step, double seconds, const phase_timer *since);
+/* Seconds between the epoch's last step and the next one's first: saving and validation. */
+status records_epoch_timing(records *r, int64_t epoch, double save, double evaluate);
 status records_flush(records *r);
 
 /* The shortest decimal form that reads back the same double, as a JSON number; `to` has room for 32. */

@@ -23,6 +23,8 @@ python3 "$here/report_check.py" "$scratch/both.html" "$two" "$scratch/two.json" 
 grep -q 'Options in which the runs differ' "$scratch/both.html" && grep -q '<td>head-dropout</td><td>0.3</td><td>0.2</td>' "$scratch/both.html" ||
     wrong "the recipes' difference is not shown"
 
+grep -Eq '[0-9.]+ s of validation and [0-9.]+ s of saving' "$scratch/one.html" || wrong "validation and saving are not told"
+
 # Ten thousand steps stay under a megabyte; a run that was cut off in a line is read up to there.
 cp -a "$two" "$scratch/long"
 python3 - "$scratch/long" <<'END' || wrong "the long run could not be made"
