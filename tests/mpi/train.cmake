@@ -3,7 +3,11 @@ target_link_libraries(train_make_data PRIVATE fretsaw_store)
 target_include_directories(train_make_data PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 fretsaw_test(train_reduce SOURCES mpi/train_reduce_test.c LINK fretsaw_support fretsaw_trainer RANKS 1 2 3 4 5 8)
 
-foreach(name same_bytes resume errors plan checks)
+add_executable(train_trace mpi/train_trace.c support/wrapped_backend.c)
+target_link_libraries(train_trace PRIVATE fretsaw_trainer)
+target_include_directories(train_trace PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+
+foreach(name same_bytes resume errors plan checks trace)
   add_test(NAME train_${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/mpi/train_${name}.sh ${CMAKE_BINARY_DIR}/bin $<TARGET_FILE:train_make_data>
            $<$<BOOL:${FRETSAW_MPI}>:mpi>)
   set_tests_properties(train_${name} PROPERTIES TIMEOUT 300 LABELS mpi ENVIRONMENT "${FRETSAW_TEST_ENVIRONMENT}")
