@@ -93,6 +93,7 @@ static status set_tokenizer(const run *r, csv_stage *c)
                     "folder as --input",
                     r->folder, c->fill);
     c->o.rules.na_keep = c->na && strcmp(c->na, "keep") == 0;
+    c->o.rules.na_old = c->na && strcmp(c->na, "pandas1") == 0;
     c->o.fill = (option_list){&c->fill, c->fill && !c->o.rules.na_keep ? 1 : 0};
     return STATUS_OK;
 }

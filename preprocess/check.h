@@ -19,6 +19,7 @@ typedef struct check_rules {
     columns_wanted columns;
     label_rule label;
     bool na_keep;   /* missing-value words are texts */
+    bool na_old;    /* the words are those before pandas 2.0 */
     int64_t memory; /* of the CSV reader: csv_reader_create */
 } check_rules;
 

@@ -18,7 +18,7 @@ static struct {
     int64_t split, memory, report_length, time_limit;
 } o;
 
-enum { NA_PANDAS, NA_KEEP };
+enum { NA_PANDAS, NA_KEEP, NA_PANDAS1 };
 static const char delimiters[] = {',', '\t', ';'};
 static int delimiter; /* one of them */
 
@@ -40,8 +40,8 @@ static const option table[] = {
      .group = "Input", .help = "what stands between the fields of the files; quotes are as in a CSV"},
     {.name = "unlabelled", .type = OPTION_TEXT, .kind = OPTION_IDENTITY, .field = &o.unlabelled, .unit = "NUMBER", .group = "Input",
      .help = "a number that stands for no label, such as -1, besides the empty field and missing-value words"},
-    {.name = "na", .type = OPTION_CHOICE, .kind = OPTION_IDENTITY, .field = &o.na, .fallback = "pandas", .choices = "pandas|keep", .group = "Input",
-     .help = "texts such as NA, null and the empty one: missing, as pandas has it, or kept as they are"},
+    {.name = "na", .type = OPTION_CHOICE, .kind = OPTION_IDENTITY, .field = &o.na, .fallback = "pandas", .choices = "pandas|keep|pandas1", .group = "Input",
+     .help = "texts such as NA, null and the empty one: missing, as pandas has it, or kept as they are; pandas1: as pandas before 2.0, where None is a text"},
     {.name = "fill", .type = OPTION_LIST, .kind = OPTION_IDENTITY, .field = &o.fill, .fallback = "none", .given = &o.fill_given, .group = "Input",
      .help = "text in place of a missing one; one for all files, or one for each"},
     {.name = "out", .type = OPTION_TEXT, .field = &o.out, .group = "Output", .unit = "FOLDER", .help = "where the parts and manifest.json go (required)"},
@@ -119,7 +119,7 @@ static status set_stage(const option_list *words, stage_options *stage, char **i
     *stage = (stage_options){
         .inputs = words->item, .input_count = (int64_t)words->count, .vocab = o.vocab, .out = o.out, .split_bytes = o.split, .fill = o.fill,
         .tokenizer = {.lower_case = (tokenizer_choice)o.lower}, .report_length = o.report_length,
-        .rules = {.na_keep = o.na == NA_KEEP, .memory = o.memory,
+        .rules = {.na_keep = o.na == NA_KEEP, .na_old = o.na == NA_PANDAS1, .memory = o.memory,
                   .columns = {.id = o.id, .text = o.text, .lang = o.lang, .labels = o.labels, .lang_given = o.lang_given, .labels_given = o.labels_given}},
     };
     stage->delimiter = delimiters[delimiter];

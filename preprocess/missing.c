@@ -16,3 +16,8 @@ bool missing_is_word(const char *text, size_t n)
             return true;
     return false;
 }
+
+bool missing_is_old_word(const char *text, size_t n)
+{
+    return missing_is_word(text, n) && !(n == 4 && memcmp(text, "None", n) == 0);
+}

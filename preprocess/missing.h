@@ -12,5 +12,7 @@
 
 /* What pandas takes as missing by default: 19 words, the empty one among them; case counts and nothing is trimmed. */
 bool missing_is_word(const char *text, size_t n);
+/* The same before pandas 2.0: all of them but "None". */
+bool missing_is_old_word(const char *text, size_t n);
 
 #endif

@@ -114,7 +114,8 @@ static void text_of(row_maker *m, const csv_columns *at, csv_field *f)
 {
     const option_list *fill = m->job->fill;
     csv_reader_field(m->reader, at->text, f);
-    if (m->job->rules->na_keep || !missing_is_word(f->text, f->bytes))
+    const check_rules *rules = m->job->rules;
+    if (rules->na_keep || !(rules->na_old ? missing_is_old_word : missing_is_word)(f->text, f->bytes))
         return;
     (*m->counts->missing)++;
     f->text = fill->item[fill->count == 1 ? 0 : (size_t)m->input];

@@ -77,7 +77,8 @@ static status identify_tokens(stage_state *s)
     TRY(tokenizer_create(s->o->vocab, &s->o->tokenizer, &s->tokenizer));
     if (!keep)
         TRY(fill_text(&s->o->fill, &fill));
-    status st = tokenizer_identity(s->tokenizer, &(tokenizer_row_rules){.na = keep ? "keep" : "pandas", .fill = keep ? "" : fill}, &s->meta.tokenizer);
+    const char *na = keep ? "keep" : s->o->rules.na_old ? "pandas1" : "pandas";
+    status st = tokenizer_identity(s->tokenizer, &(tokenizer_row_rules){.na = na, .fill = keep ? "" : fill}, &s->meta.tokenizer);
     free(fill);
     return st;
 }

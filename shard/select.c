@@ -455,7 +455,8 @@ done:
 static status nothing_left(const selection *s, const int64_t counts[COUNTS])
 {
     return fail(STATUS_INPUT, "no row is left of %lld: %lld have a language of --lang, %lld a source of --source, %lld labels as --labelled asks; "
-                "loosen the filters%s", (long long)s->rows, (long long)counts[IN_LANG], (long long)counts[IN_SOURCE], (long long)counts[IN_LABELS], s->repeats ? ", --duplicates or --exclude" : "");
+                "loosen the filters%s", (long long)s->rows, (long long)counts[IN_LANG], (long long)counts[IN_SOURCE], (long long)counts[IN_LABELS],
+                s->repeats ? ", --duplicates or --exclude" : "");
 }
 
 status selection_count(selection *s)

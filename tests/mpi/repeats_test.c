@@ -47,13 +47,14 @@ static void check(int mode, int64_t memory)
         first[r + 1] = ROWS * (int64_t)(r + 1) / comm_size();
     rows.first = first[comm_rank()];
     rows.end = first[comm_rank() + 1];
-    ck_ok(repeats_find(&(repeats_job){.mode = mode, .rows = ROWS, .first = first, .each = give, .exclude = &none, .memory = memory}, dropped, &found));
+    repeats_job job = {.mode = mode, .rows = ROWS, .first = first, .each = give, .exclude = &none, .memory = memory};
+    ck_ok(repeats_find(&job, dropped, &found));
     for (int64_t i = 0; i < ROWS; i++) {
         bool conflict, wanted = drops(mode, i, &conflict);
         repeated += wanted;
         if (i >= rows.first && i < rows.end)
-            ck_assert_msg((dropped[(i - rows.first) / 8] >> (i - rows.first) % 8 & 1) == wanted, "mode %d, memory %lld: row %lld", mode, (long long)memory,
-                          (long long)i);
+            ck_assert_msg((dropped[(i - rows.first) / 8] >> (i - rows.first) % 8 & 1) == wanted, "mode %d, memory %lld: row %lld", mode,
+                          (long long)memory, (long long)i);
     }
     ck_assert_int_eq(found.repeated, repeated);
     ck_assert_int_eq(found.common, 0);

@@ -59,8 +59,8 @@ static void check(int ranks, bool drop, bool exclude)
         snprintf(launcher, sizeof launcher, "mpirun -np %d ", ranks);
     snprintf(folder, sizeof folder, "%s/out", base);
     ck_ok(file_remove_tree(folder));
-    snprintf(command, sizeof command, "cd '%s' && %s'%s' --quiet --shuffle no --shards 3 --out out %s %s a b", base, launcher, support_program("shard"),
-             drop ? "--duplicates drop" : "", exclude ? "--exclude c" : "");
+    snprintf(command, sizeof command, "cd '%s' && %s'%s' --quiet --shuffle no --shards 3 --out out %s %s a b", base, launcher,
+             support_program("shard"), drop ? "--duplicates drop" : "", exclude ? "--exclude c" : "");
     ck_assert_int_eq(WEXITSTATUS(system(command)), 0);
     ck_ok(manifest_read(folder, &m));
     ck_assert_int_eq(m.rows, n);

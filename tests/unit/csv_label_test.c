@@ -104,6 +104,7 @@ START_TEST(words_of_pandas)
         }
         ck_assert(!missing_is_word(word, strlen(word) + 1)); /* its NUL */
     }
+    ck_assert(!missing_is_old_word("None", 4) && missing_is_old_word("NULL", 4) && missing_is_old_word("", 0) && !missing_is_old_word("none", 4));
     ck_assert(!missing_is_word("none", 4) && !missing_is_word("NONE", 4) && !missing_is_word(" ", 1));
     json_decref(root);
 }

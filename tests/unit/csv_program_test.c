@@ -146,6 +146,21 @@ START_TEST(fill_in_identity)
 }
 END_TEST
 
+START_TEST(words_of_older_pandas)
+{
+    char path[600];
+    manifest m;
+    start();
+    put("n.csv", "id,comment_text\n1,None\n2,NA\n3,\n");
+    expect("--vocab v --out n2 n.csv", 0, "missing text  3 rows");
+    expect("--vocab v --out n1 --na pandas1 n.csv", 0, "missing text  2 rows");
+    snprintf(path, sizeof path, "%s/n1", folder);
+    ck_ok(manifest_read(path, &m));
+    ck_assert_ptr_nonnull(strstr(m.tokenizer, "\nna=pandas1\n"));
+    manifest_free(&m);
+}
+END_TEST
+
 /* The same rows between tabs: the same data set. */
 START_TEST(tabs)
 {
@@ -198,7 +213,7 @@ int main(int argc, char **argv)
     if (comm_open(&argc, &argv) != STATUS_OK) /* for the libraries' sake; the program runs by itself */
         return 1;
     unsetenv("OMPI_COMM_WORLD_SIZE");
-    int failed = support_run("csv_program", (const TTest *[]){usage, bad_inputs, good_run, fill_in_identity, tabs, no_place_to_write, view, NULL});
+    int failed = support_run("csv_program", (const TTest *[]){usage, bad_inputs, good_run, fill_in_identity, words_of_older_pandas, tabs, no_place_to_write, view, NULL});
     comm_close();
     return failed;
 }
