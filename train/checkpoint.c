@@ -153,26 +153,34 @@ static status list_steps(const char *run, int64_t **steps, int64_t *count)
     return st;
 }
 
-/* Removes all checkpoints but the newest `keep`; each leaves its name first, so that none is ever half there. */
-static status remove_older(const checkpoint_place *place)
+/* Leaves its name first, so that no checkpoint is ever half there. */
+static status remove_one(const checkpoint_place *place, int64_t step)
 {
-    int64_t *steps, count;
+    char name[32], *from = NULL, *to = NULL;
+    status st;
+    checkpoint_name(step, name);
+    TRY_DONE(file_join(place->run, name, &from));
+    TRY_DONE(file_join(place->run, ".removed", &to));
+    TRY_DONE(file_remove_tree(to));
+    TRY_DONE(file_rename(from, to));
+    st = file_remove_tree(to);
+done:
+    free(from);
+    free(to);
+    return st;
+}
+
+/* Removes all checkpoints but the newest `keep`, and those of more than `last` steps. */
+static status remove_others(const checkpoint_place *place, int64_t last)
+{
+    int64_t *steps, count, kept = 0;
     TRY(list_steps(place->run, &steps, &count));
     status st = STATUS_OK;
-    for (int64_t i = place->keep; st == STATUS_OK && i < count; i++) {
-        char name[32], *from = NULL, *to = NULL;
-        checkpoint_name(steps[i], name);
-        st = file_join(place->run, name, &from);
-        if (st == STATUS_OK)
-            st = file_join(place->run, ".removed", &to);
-        if (st == STATUS_OK)
-            st = file_remove_tree(to);
-        if (st == STATUS_OK)
-            st = file_rename(from, to);
-        if (st == STATUS_OK)
-            st = file_remove_tree(to);
-        free(from);
-        free(to);
+    for (int64_t i = 0; st == STATUS_OK && i < count; i++) {
+        bool stays = steps[i] <= last && kept < place->keep;
+        kept += stays;
+        if (!stays)
+            st = remove_one(place, steps[i]);
     }
     free(steps);
     return st;
@@ -211,7 +219,7 @@ status checkpoint_save(const checkpoint_place *place, const checkpoint_state *st
     }
     TRY_DONE(comm_agree(st));
     TRY_DONE(checkpoint_point(place, "last", name));
-    TRY_DONE(comm_agree(first ? remove_older(place) : STATUS_OK));
+    TRY_DONE(comm_agree(first ? remove_others(place, INT64_MAX) : STATUS_OK));
 done:
     if (st != STATUS_OK && first && temporary) {
         char message[4096]; /* clearing up must not hide why */
@@ -223,6 +231,14 @@ done:
     free(temporary);
     free(folder);
     return st;
+}
+
+status checkpoint_settle(const checkpoint_place *place, int64_t step)
+{
+    char name[32];
+    checkpoint_name(step, name);
+    TRY(comm_agree(comm_rank() == 0 ? remove_others(place, step) : STATUS_OK));
+    return checkpoint_point(place, "last", name);
 }
 
 /* ---- an epoch's weights ---- */

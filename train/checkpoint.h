@@ -41,6 +41,9 @@ status checkpoint_save(const checkpoint_place *place, const checkpoint_state *st
  * checkpoint is STATUS_INPUT, another arithmetic STATUS_CHECK. STATUS_INPUT when there are checkpoints but none is whole. */
 status checkpoint_load_newest(const checkpoint_place *place, int64_t last, const checkpoint_state *expected, checkpoint_state *state,
                               optimizer *o, bool *found);
+/* Once the checkpoint of `step` has been loaded to go on from: a kill may have come before `last` named it, and newer ones are damaged, so that they
+ * must not count among those that stay. */
+status checkpoint_settle(const checkpoint_place *place, int64_t step);
 /* Weights of the checkpoint of `step` as RUN/epoch-N. */
 status checkpoint_keep_epoch(const checkpoint_place *place, int64_t epoch, int64_t step);
 /* Points RUN/`name` at a folder beside it. Rank 0 writes. */

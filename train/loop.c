@@ -199,6 +199,8 @@ status loop_run(trainer *t)
         TRY(records_open(t->o->out, t->state.step, t->order.steps_per_epoch, &t->records));
         TRY(events_open(t->o->out, t->state.step, &t->events));
     }
+    if (t->state.step > 0)
+        TRY(checkpoint_settle(&t->place, t->state.step));
     t->saved_at = clock_seconds();
     bert_set_dropout(t->net, &t->dropout);
     if (t->state.step > 0 && at_epoch_end(t)) /* the checkpoint was saved before its epoch was validated */

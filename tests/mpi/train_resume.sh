@@ -78,4 +78,21 @@ same_run whole damaged "recipe.conf cut"
 begin_damaged
 for step in "$scratch"/damaged/step-*; do truncate -s 100 "$step/model.safetensors"; done
 expect 3 "checkpoints is whole" train "$several" damaged "${base[@]}"
+
+# Killed between a checkpoint and the pointer to it: `last` is put right, also when nothing is left to compute. Of a damaged newest checkpoint and --keep 1,
+# the whole one before it must outlive the next save.
+for pointed in 28 20; do
+    cp -a "$scratch/whole" "$scratch/pointed-$pointed"
+    rm "$scratch/pointed-$pointed/provenance.json"
+    printf 'step-0000%s\n' $pointed >"$scratch/pointed-$pointed/last"
+    train "$several" "pointed-$pointed" "${base[@]}" || wrong "resumed at its end: $(said)"
+    same_run whole "pointed-$pointed" "last pointed at step $pointed"
+done
+begin_damaged
+truncate -s 100 "$newest/model.safetensors"
+SLURM_JOB_END_TIME=1 expect 75 "stopped" train 1 damaged "${base[@]}" --keep 1
+[ ! -e "$newest" ] || wrong "the damaged checkpoint still counts among those that stay"
+expect 0 "" train "$several" damaged "${base[@]}" --keep 1
+grep -q "is damaged and not used" "$scratch/log" && wrong "the damaged checkpoint was met again"
+same_run whole damaged "damaged, --keep 1"
 finish
