@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian packages of the named kinds (build, test) from jobs/packages.txt; does nothing where all are there.
+# Installs the Debian packages of the named kinds (build, test, slow) from jobs/packages.txt; does nothing where all are there.
 #   jobs/setup.sh build test
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)

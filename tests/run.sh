@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds and runs every test.
 #   tests/run.sh            all but the long rounds (about 15 minutes on 2 cores)
-#   tests/run.sh --slow     those too: mutants, valgrind, every layout, long fuzzing
+#   tests/run.sh --slow     those too: mutants, valgrind, the campaign of kills, every compiler, long fuzzing
 set -euo pipefail
 cd "$(dirname "$0")/.."
 slow=no
@@ -23,18 +23,23 @@ jobs/build.sh build/release -DCMAKE_BUILD_TYPE=Release -DFRETSAW_TESTS=ON -DFRET
 exclude=(-LE slow)
 [ $slow = yes ] && exclude=()
 say "tests: release"
-ctest --test-dir build/release --output-on-failure -j "$jobs" "${exclude[@]}"
+ctest --no-tests=error --test-dir build/release --output-on-failure -j "$jobs" "${exclude[@]}"
 
 say "build and tests: address and undefined-behaviour sanitizers"
 jobs/build.sh build/asan-ubsan -DCMAKE_BUILD_TYPE=Debug -DFRETSAW_SANITIZE=address,undefined -DFRETSAW_BENCH=OFF
-ctest --test-dir build/asan-ubsan --output-on-failure -j "$jobs" "${exclude[@]}" -LE 'slow|release-only'
+ctest --no-tests=error --test-dir build/asan-ubsan --output-on-failure -j "$jobs" -LE 'slow|release-only'
 
 say "build and tests: thread sanitizer, without MPI"
 jobs/build.sh build/tsan-solo -DCMAKE_BUILD_TYPE=Debug -DFRETSAW_SANITIZE=thread -DFRETSAW_MPI=OFF -DFRETSAW_BENCH=OFF
-ctest --test-dir build/tsan-solo --output-on-failure -j "$jobs" -L threads
+ctest --no-tests=error --test-dir build/tsan-solo --output-on-failure -j "$jobs" -L threads
 
 if [ $slow = yes ]; then
     say "mutants"
     tests/mutants.sh build/release
+    say "any history: 200 killed and resumed trainings"
+    tests/campaign.sh --rounds 200 --build build/release
+    say "any compiler"
+    jobs/setup.sh slow
+    tests/compilers.sh
 fi
 say "all passed"
