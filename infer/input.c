@@ -81,6 +81,10 @@ static status set_tokenizer(const run *r, csv_stage *c)
     TRY(identity_choice(r->tokenizer, "lower", &c->o.tokenizer.lower_case));
     TRY(identity_choice(r->tokenizer, "strip_accents", &c->o.tokenizer.strip_accents));
     TRY(identity_choice(r->tokenizer, "cjk", &c->o.tokenizer.tokenize_chinese_chars));
+    char *match;
+    TRY(identity_value(r->tokenizer, "match", &match));
+    c->o.tokenizer.match = match && strcmp(match, "rust") == 0 ? TOKENIZER_MATCH_RUST : TOKENIZER_MATCH_PYTHON;
+    free(match);
     TRY(identity_value(r->tokenizer, "na", &c->na));
     TRY(identity_value(r->tokenizer, "fill", &c->fill));
     TRY(identity_value(r->tokenizer, "max_tokens", &c->max_tokens));

@@ -14,7 +14,7 @@ static struct {
     const char *vocab, *out, *unlabelled;
     option_list id, text, lang, labels, fill;
     bool lang_given, labels_given, fill_given;
-    int lower, na;
+    int lower, match, na;
     int64_t split, memory, report_length, time_limit;
 } o;
 
@@ -24,9 +24,11 @@ static int delimiter; /* one of them */
 
 static const option table[] = {
     {.name = "vocab", .type = OPTION_TEXT, .field = &o.vocab, .group = "Input", .unit = "FOLDER|FILE",
-     .help = "vocabulary: a model's folder with vocab.txt, or the file itself (required)"},
+     .help = "vocabulary: a model's folder with vocab.txt or tokenizer.json, or one of these files (required)"},
     {.name = "lower", .type = OPTION_CHOICE, .kind = OPTION_IDENTITY, .field = &o.lower, .fallback = "auto", .choices = "auto|yes|no", .group = "Input",
      .help = "lower-case and strip accents; auto: as tokenizer_config.json beside the vocabulary says"},
+    {.name = "match", .type = OPTION_CHOICE, .kind = OPTION_IDENTITY, .field = &o.match, .fallback = "python", .choices = "python|rust",
+     .group = "Input", .help = "whose ids: transformers' Python BertTokenizer (4.x), or the Rust tokenizers of its fast classes and of transformers 5"},
     {.name = "id-column", .type = OPTION_LIST, .kind = OPTION_IDENTITY, .field = &o.id, .fallback = "id", .group = "Input",
      .help = "name of the id column; of several the first that a file has"},
     {.name = "text-column", .type = OPTION_LIST, .kind = OPTION_IDENTITY, .field = &o.text, .fallback = "comment_text,content,text", .group = "Input",
@@ -67,16 +69,18 @@ static const option_program about = {
 
 static struct {
     const char *vocab;
-    int lower, truncate;
+    int lower, match, truncate;
     int64_t max_length;
     bool pad, pair;
 } v;
 
 static const option view_table[] = {
     {.name = "vocab", .type = OPTION_TEXT, .field = &v.vocab, .group = "View", .unit = "FOLDER|FILE",
-     .help = "vocabulary: a model's folder with vocab.txt, or the file itself (required)"},
+     .help = "vocabulary: a model's folder with vocab.txt or tokenizer.json, or one of these files (required)"},
     {.name = "lower", .type = OPTION_CHOICE, .field = &v.lower, .fallback = "auto", .choices = "auto|yes|no", .group = "View",
      .help = "lower-case and strip accents; auto: as tokenizer_config.json beside the vocabulary says"},
+    {.name = "match", .type = OPTION_CHOICE, .field = &v.match, .fallback = "python", .choices = "python|rust", .group = "View",
+     .help = "whose ids: transformers' Python BertTokenizer (4.x), or the Rust tokenizers of its fast classes and of transformers 5"},
     {.name = "max-length", .type = OPTION_INT, .field = &v.max_length, .fallback = "0", .min = 0, .max = 1e9, .group = "View", .unit = "N",
      .help = "cut to this length, [CLS] and [SEP] included; 0: uncut"},
     {.name = "pad", .type = OPTION_FLAG, .field = &v.pad, .group = "View", .help = "fill up to --max-length with [PAD]"},
@@ -106,7 +110,8 @@ static status run_view(const option_list *words)
         return fail(STATUS_USAGE, "%zu texts; give one, a pair, or none to read standard input", texts.count);
     if (v.pair && texts.count)
         return fail(STATUS_USAGE, "--pair is for standard input; with texts on the command line leave it out");
-    view_options view = {.vocab = v.vocab, .settings = {.lower_case = (tokenizer_choice)v.lower}, .max_length = v.max_length, .pad = v.pad, .pair = v.pair,
+    view_options view = {.vocab = v.vocab, .settings = {.lower_case = (tokenizer_choice)v.lower, .match = (tokenizer_match)v.match},
+                         .max_length = v.max_length, .pad = v.pad, .pair = v.pair,
                          .truncate = (view_truncate)v.truncate};
     for (size_t i = 0; i < texts.count; i++)
         view.text[i] = texts.item[i];
@@ -118,7 +123,7 @@ static status set_stage(const option_list *words, stage_options *stage, char **i
 {
     *stage = (stage_options){
         .inputs = words->item, .input_count = (int64_t)words->count, .vocab = o.vocab, .out = o.out, .split_bytes = o.split, .fill = o.fill,
-        .tokenizer = {.lower_case = (tokenizer_choice)o.lower}, .report_length = o.report_length,
+        .tokenizer = {.lower_case = (tokenizer_choice)o.lower, .match = (tokenizer_match)o.match}, .report_length = o.report_length,
         .rules = {.na_keep = o.na == NA_KEEP, .na_old = o.na == NA_PANDAS1, .memory = o.memory,
                   .columns = {.id = o.id, .text = o.text, .lang = o.lang, .labels = o.labels, .lang_given = o.lang_given, .labels_given = o.labels_given}},
     };

@@ -39,6 +39,29 @@ size_t unicode_lower(uint32_t c, uint32_t out[2])
     return 1;
 }
 
+const unicode_record *unicode_rust_get(uint32_t c)
+{
+    size_t low = 0, high = unicode_rust_ranges_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (unicode_rust_ranges[middle].last < c)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < unicode_rust_ranges_count && unicode_rust_ranges[low].first <= c ? &unicode_rust_ranges[low].record : unicode_get(c);
+}
+
+size_t unicode_rust_lower(uint32_t c, uint32_t out[2])
+{
+    for (size_t i = 0; i < unicode_rust_lowers_count; i++)
+        if (unicode_rust_lowers[i].from == c) {
+            out[0] = unicode_rust_lowers[i].to;
+            return 1;
+        }
+    return unicode_lower(c, out);
+}
+
 size_t unicode_decompose(uint32_t c, uint32_t out[UNICODE_MOST_PARTS])
 {
     out[0] = c;
@@ -112,6 +135,11 @@ void normalise_free(normalise_word *w)
     memset(w, 0, sizeof *w);
 }
 
+static inline const unicode_record *record(const normalise_word *w, uint32_t c)
+{
+    return w->rust ? unicode_rust_get(c) : unicode_get(c);
+}
+
 static void swap(normalise_word *w)
 {
     uint32_t *p = w->point;
@@ -121,14 +149,14 @@ static void swap(normalise_word *w)
 
 /* Puts the marks point[0..n-1], all of combining class > 0, in order of class, equal classes as they stand. A long run is
  * sorted by counting, so that hostile text costs no quadratic time. `spare` has n places. */
-static void order_marks(uint32_t *point, size_t n, uint32_t *spare)
+static void order_marks(const normalise_word *w, uint32_t *point, size_t n, uint32_t *spare)
 {
     if (n <= SHORT_RUN) {
         for (size_t i = 1; i < n; i++) {
             uint32_t c = point[i];
-            uint8_t class = unicode_get(c)->combining;
+            uint8_t class = record(w, c)->combining;
             size_t j = i;
-            for (; j > 0 && unicode_get(point[j - 1])->combining > class; j--)
+            for (; j > 0 && record(w, point[j - 1])->combining > class; j--)
                 point[j] = point[j - 1];
             point[j] = c;
         }
@@ -136,11 +164,11 @@ static void order_marks(uint32_t *point, size_t n, uint32_t *spare)
     }
     size_t start[257] = {0};
     for (size_t i = 0; i < n; i++)
-        start[unicode_get(point[i])->combining + 1]++;
+        start[record(w, point[i])->combining + 1]++;
     for (size_t class = 1; class < 257; class ++)
         start[class] += start[class - 1];
     for (size_t i = 0; i < n; i++)
-        spare[start[unicode_get(point[i])->combining]++] = point[i];
+        spare[start[record(w, point[i])->combining]++] = point[i];
     memcpy(point, spare, n * sizeof *point);
 }
 
@@ -149,15 +177,18 @@ status normalise_nfd(normalise_word *w)
     size_t n = 0, run = 0; /* run: code points at the end with a combining class */
     TRY(make_room(w, w->count * UNICODE_MOST_PARTS));
     for (size_t i = 0; i < w->count; i++)
-        n += unicode_decompose(w->point[i], w->spare + n);
+        if (record(w, w->point[i])->flags & UNICODE_DECOMPOSES)
+            n += unicode_decompose(w->point[i], w->spare + n);
+        else
+            w->spare[n++] = w->point[i];
     swap(w);
     w->count = n;
     for (size_t i = 0; i <= n; i++) {
-        if (i < n && unicode_get(w->point[i])->combining) {
+        if (i < n && record(w, w->point[i])->combining) {
             run++;
         } else {
             if (run > 1)
-                order_marks(w->point + i - run, run, w->spare);
+                order_marks(w, w->point + i - run, run, w->spare);
             run = 0;
         }
     }
@@ -194,7 +225,7 @@ status normalise_strip(normalise_word *w)
     TRY(normalise_nfd(w));
     size_t kept = 0;
     for (size_t i = 0; i < w->count; i++)
-        if (!(unicode_get(w->point[i])->flags & UNICODE_MARK))
+        if (!(record(w, w->point[i])->flags & UNICODE_MARK))
             w->point[kept++] = w->point[i];
     w->count = kept;
     return STATUS_OK;

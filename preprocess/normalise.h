@@ -11,6 +11,7 @@
 #ifndef FRETSAW_PREPROCESS_NORMALISE_H
 #define FRETSAW_PREPROCESS_NORMALISE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@
 typedef struct normalise_word {
     uint32_t *point, *spare; /* `room` code points each */
     size_t count, room;
+    bool rust; /* decompose and strip as the Rust tokenizers library does; zero: by Unicode 14.0 */
 } normalise_word;
 
 status normalise_push(normalise_word *w, uint32_t code_point);

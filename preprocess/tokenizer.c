@@ -5,22 +5,8 @@
 #include <string.h>
 
 #include "common/files.h"
+#include "preprocess/tokenizer_json.h"
 #include "preprocess/tokenizer_table.h"
-
-static const size_t LARGEST_CONFIG = (size_t)64 << 20; /* added_tokens_decoder can make it long */
-
-/* A choice left to AUTO takes the config's true or false; null and absent leave it. */
-static status choose(const char *path, const json_t *config, const char *key, tokenizer_choice *choice)
-{
-    const json_t *value = json_object_get(config, key);
-    if (!value || json_is_null(value))
-        return STATUS_OK;
-    if (!json_is_boolean(value))
-        return fail(STATUS_INPUT, "%s: \"%s\" is neither true nor false", path, key);
-    if (*choice == TOKENIZER_AUTO)
-        *choice = json_is_true(value) ? TOKENIZER_YES : TOKENIZER_NO;
-    return STATUS_OK;
-}
 
 /* A special token may stand as text or as an object with "content"; only BERT's own names are done here. */
 static status check_special(const char *path, const json_t *config, const char *key, const char *text)
@@ -48,42 +34,43 @@ static status check_config(const char *path, const json_t *config)
 
 static status read_config(const char *path, tokenizer_settings *s)
 {
-    char *text = NULL;
-    size_t bytes;
     json_t *config = NULL;
-    json_error_t error;
     status st;
-    TRY_DONE(file_read_all(path, LARGEST_CONFIG, &text, &bytes));
-    config = json_loadb(text, bytes, 0, &error);
-    if (!json_is_object(config)) {
-        st = fail(STATUS_INPUT, "%s: not a JSON object (line %d: %s); mend it or take it out", path, config ? 1 : error.line,
-                  config ? "it is something else" : error.text);
-        goto done;
-    }
+    TRY_DONE(tokenizer_json_load(path, &config));
     TRY_DONE(check_config(path, config));
-    TRY_DONE(choose(path, config, "do_lower_case", &s->lower_case));
-    TRY_DONE(choose(path, config, "strip_accents", &s->strip_accents));
-    TRY_DONE(choose(path, config, "tokenize_chinese_chars", &s->tokenize_chinese_chars));
+    TRY_DONE(tokenizer_json_choose(path, config, "do_lower_case", &s->lower_case));
+    TRY_DONE(tokenizer_json_choose(path, config, "strip_accents", &s->strip_accents));
+    TRY_DONE(tokenizer_json_choose(path, config, "tokenize_chinese_chars", &s->tokenize_chinese_chars));
 done:
     json_decref(config);
-    free(text);
     return st;
 }
 
-/* Vocabulary and config of a folder, or a vocabulary alone. */
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* A folder's vocabulary and config, or a vocabulary alone. What tokenizer_config.json says comes before tokenizer.json, as in transformers. */
 static status read_inputs(const char *vocab, tokenizer *t)
 {
-    char *file = NULL, *config = NULL;
+    char *lines = NULL, *json = NULL, *config = NULL;
     status st;
     if (!file_is_folder(vocab))
-        return vocabulary_read(vocab, &t->vocabulary);
-    TRY_DONE(file_join(vocab, "vocab.txt", &file));
+        return ends_with(vocab, ".json") ? tokenizer_json_read(vocab, &t->vocabulary, &t->settings) : vocabulary_read(vocab, &t->vocabulary);
+    TRY_DONE(file_join(vocab, "vocab.txt", &lines));
+    TRY_DONE(file_join(vocab, "tokenizer.json", &json));
     TRY_DONE(file_join(vocab, "tokenizer_config.json", &config));
-    TRY_DONE(vocabulary_read(file, &t->vocabulary));
     if (file_exists(config))
         TRY_DONE(read_config(config, &t->settings));
+    if (!file_exists(lines) && file_exists(json))
+        TRY_DONE(tokenizer_json_read(json, &t->vocabulary, &t->settings));
+    else
+        TRY_DONE(vocabulary_read(lines, &t->vocabulary));
 done:
-    free(file);
+    free(lines);
+    free(json);
     free(config);
     return st;
 }
@@ -105,6 +92,7 @@ static status resolve(const char *vocab, tokenizer *t)
     t->lower = s->lower_case == TOKENIZER_YES;
     t->strip = s->strip_accents == TOKENIZER_YES;
     t->cjk = s->tokenize_chinese_chars == TOKENIZER_YES;
+    t->rust = s->match == TOKENIZER_MATCH_RUST;
     return STATUS_OK;
 }
 

@@ -23,7 +23,9 @@ typedef struct tokenizer tokenizer;
 typedef struct tokenizer_scratch tokenizer_scratch;
 
 typedef enum tokenizer_choice { TOKENIZER_AUTO, TOKENIZER_YES, TOKENIZER_NO } tokenizer_choice;
-typedef enum tokenizer_match { TOKENIZER_MATCH_PYTHON } tokenizer_match; /* whose ids; recorded in the identity */
+/* Whose ids, recorded in the identity: the reference's, or those of the Rust tokenizers library (transformers 5), which knows an older
+ * Unicode, never composes (no NFC), and keeps unassigned code points. */
+typedef enum tokenizer_match { TOKENIZER_MATCH_PYTHON, TOKENIZER_MATCH_RUST } tokenizer_match;
 typedef enum tokenizer_clean { TOKENIZER_CLEAN_NONE } tokenizer_clean;   /* changes to the text beforehand; recorded */
 
 /* All zero is the default. AUTO takes the value of tokenizer_config.json in the vocabulary's folder where it has one. Without:
@@ -45,7 +47,8 @@ typedef struct tokenizer_tokens {
     uint64_t text_hash; /* XXH3-64 of the repaired text after split-and-join: the row file's `text_hash` */
 } tokenizer_tokens;
 
-/* `vocab` is a folder with vocab.txt or a vocabulary file (then no tokenizer_config.json is read). settings NULL: defaults.
+/* `vocab` is a folder with vocab.txt or, without that, tokenizer.json; or one of these files (then no tokenizer_config.json is read; a name in
+ * .json is a tokenizer.json, see tokenizer_json.h for what it may say). settings NULL: defaults.
  * Errors: STATUS_IO unreadable; STATUS_INPUT empty, not UTF-8, a special token missing, a tokenizer_config.json that asks for what
  * this tokenizer does not do; STATUS_RESOURCE. */
 status tokenizer_create(const char *vocab, const tokenizer_settings *settings, tokenizer **out);

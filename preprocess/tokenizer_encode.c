@@ -120,7 +120,7 @@ static status cut_full_word(const tokenizer *t, tokenizer_scratch *s)
     s->word_bytes = s->word_points = 0;
     for (size_t i = 0; i < w->count; i++)
         s->word_bytes += utf8_put(w->point[i], s->word + s->word_bytes);
-    if (!t->lower) { /* what has become a special token is one */
+    if (!t->lower && !t->rust) { /* what has become a special token is one */
         int special = special_at(s->word, s->word_bytes);
         if (special >= 0 && s->word_bytes == strlen(vocabulary_special_text[special])) {
             s->word_bytes = s->word_points = 0;
@@ -129,7 +129,7 @@ static status cut_full_word(const tokenizer *t, tokenizer_scratch *s)
     }
     s->word_bytes = 0;
     for (size_t i = 0; i < w->count; i++) {
-        bool sign = unicode_get(w->point[i])->flags & UNICODE_PUNCTUATION;
+        bool sign = tokenizer_record(t, w->point[i])->flags & UNICODE_PUNCTUATION;
         if (sign)
             TRY(end_word(t, s));
         s->word_bytes += utf8_put(w->point[i], s->word + s->word_bytes);
@@ -140,11 +140,30 @@ static status cut_full_word(const tokenizer *t, tokenizer_scratch *s)
     return end_word(t, s);
 }
 
+/* What the Rust tokenizers do to a word, whose code points are in s->full. */
+static status normalise_rust(const tokenizer *t, normalise_word *w)
+{
+    if (t->strip)
+        TRY(normalise_strip(w));
+    for (size_t i = 0, n = w->count; t->lower && i < n; i++) {
+        uint32_t lowered[2];
+        size_t count = unicode_rust_lower(w->point[i], lowered);
+        w->point[i] = lowered[0];
+        if (count > 1) { /* U+0130 alone, and only where it has not been decomposed */
+            TRY(normalise_push(w, 0));
+            memmove(w->point + i + 2, w->point + i + 1, (w->count - i - 2) * sizeof *w->point);
+            w->point[++i] = lowered[1];
+            n++;
+        }
+    }
+    return STATUS_OK;
+}
+
 static status end_full_word(const tokenizer *t, tokenizer_scratch *s)
 {
     if (!s->full.count)
         return STATUS_OK;
-    TRY(t->strip ? normalise_strip(&s->full) : normalise_nfc(&s->full));
+    TRY(t->rust ? normalise_rust(t, &s->full) : t->strip ? normalise_strip(&s->full) : normalise_nfc(&s->full));
     TRY(cut_full_word(t, s));
     normalise_clear(&s->full);
     return STATUS_OK;
@@ -154,11 +173,12 @@ static status end_full_word(const tokenizer *t, tokenizer_scratch *s)
 static status encode_segment_full(const tokenizer *t, tokenizer_scratch *s, const char *p, size_t n)
 {
     normalise_clear(&s->full);
+    s->full.rust = t->rust;
     for (size_t i = 0, bytes; i < n; i += bytes) {
         uint32_t lowered[2] = {utf8_get(p + i, &bytes)};
-        size_t count = t->lower ? unicode_lower(lowered[0], lowered) : 1;
+        size_t count = t->lower && !t->rust ? unicode_lower(lowered[0], lowered) : 1;
         for (size_t j = 0; j < count; j++) {
-            uint8_t flags = unicode_get(lowered[j])->flags;
+            uint8_t flags = tokenizer_record(t, lowered[j])->flags;
             bool apart = t->cjk && flags & UNICODE_CJK;
             if (flags & UNICODE_DROP)
                 continue;
@@ -282,6 +302,8 @@ typedef struct place {
 static bool sign_needs_full(const tokenizer *t, const char *p, size_t n, size_t i)
 {
     const uint8_t *class = t->class;
+    if (t->rust)
+        return false;
     if (p[i] == '[' && !t->lower) {
         for (size_t j = i + 1; j < n && class[(unsigned char)p[j]] != CLASS_SPACE; j++)
             if (class[(unsigned char)p[j]] == CLASS_OTHER)

@@ -33,20 +33,38 @@ static bool fold(const tokenizer *t, uint32_t c, uint32_t out[PARTS], size_t *co
     return true;
 }
 
+/* The same for the Rust tokenizers, which decompose first, then lower-case, and know no NFC. */
+static bool fold_rust(const tokenizer *t, uint32_t c, uint32_t out[PARTS], size_t *count)
+{
+    uint32_t parts[UNICODE_MOST_PARTS] = {c};
+    size_t n = t->strip && unicode_rust_get(c)->flags & UNICODE_DECOMPOSES ? unicode_decompose(c, parts) : 1;
+    *count = 0;
+    for (size_t i = 0; i < n; i++) {
+        const unicode_record *r = unicode_rust_get(parts[i]);
+        if (t->strip && r->flags & UNICODE_MARK)
+            continue;
+        if (t->strip && r->combining)
+            return false;
+        out[*count] = parts[i];
+        *count += t->lower ? unicode_rust_lower(parts[i], out + *count) : 1;
+    }
+    return true;
+}
+
 static uint64_t action(const tokenizer *t, uint32_t c)
 {
-    uint8_t flags = unicode_get(c)->flags;
+    uint8_t flags = tokenizer_record(t, c)->flags;
     if (flags & UNICODE_DROP)
         return KIND_NOTHING;
     if (t->strip && c >= FIRST_HANGUL && c <= LAST_HANGUL)
         return KIND_HANGUL;
     uint32_t out[PARTS];
     size_t count, bytes = 0;
-    if (!fold(t, c, out, &count))
+    if (!(t->rust ? fold_rust(t, c, out, &count) : fold(t, c, out, &count)))
         return KIND_FULL;
     if (!count)
         return KIND_NOTHING;
-    bool sign = (t->cjk && flags & UNICODE_CJK) || (count == 1 && unicode_get(out[0])->flags & UNICODE_PUNCTUATION);
+    bool sign = (t->cjk && flags & UNICODE_CJK) || (count == 1 && tokenizer_record(t, out[0])->flags & UNICODE_PUNCTUATION);
     char text[PARTS * UTF8_LONGEST];
     for (size_t i = 0; i < count; i++)
         bytes += utf8_put(out[i], text + bytes);

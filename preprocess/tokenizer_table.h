@@ -33,7 +33,7 @@ enum { ACTION_BLOCK_BITS = 8, ACTION_BLOCK = 1 << ACTION_BLOCK_BITS, ACTION_BYTE
 struct tokenizer {
     vocabulary vocabulary;
     tokenizer_settings settings; /* as resolved: no AUTO */
-    bool lower, strip, cjk;
+    bool lower, strip, cjk, rust;
     uint16_t block[UNICODE_LIMIT >> ACTION_BLOCK_BITS];
     uint64_t *cell;
     uint8_t class[256];
@@ -43,6 +43,12 @@ struct tokenizer {
 static inline uint64_t tokenizer_action(const tokenizer *t, uint32_t c)
 {
     return t->cell[(size_t)t->block[c >> ACTION_BLOCK_BITS] << ACTION_BLOCK_BITS | (c & (ACTION_BLOCK - 1))];
+}
+
+/* What the followed tokenizer takes c for. */
+static inline const unicode_record *tokenizer_record(const tokenizer *t, uint32_t c)
+{
+    return t->rust ? unicode_rust_get(c) : unicode_get(c);
 }
 
 /* Fills block, cell, class and sign from lower, strip, cjk and the vocabulary. Local. Errors: STATUS_RESOURCE. */

@@ -112,7 +112,7 @@ status tokenizer_identity(const tokenizer *t, const tokenizer_row_rules *rules, 
     put_value(f, "clean", "none");
     put_value(f, "fill", rules->fill ? rules->fill : "");
     put_value(f, "lower", t->lower ? "yes" : "no");
-    put_value(f, "match", "python");
+    put_value(f, "match", t->rust ? "rust" : "python");
     put_value(f, "max_tokens", tokens_text);
     put_value(f, "na", rules->na ? rules->na : "keep");
     put_value(f, "strip_accents", t->strip ? "yes" : "no");

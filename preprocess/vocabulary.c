@@ -98,6 +98,16 @@ static status find_specials(const char *path, vocabulary *v)
     return STATUS_OK;
 }
 
+/* What follows once text, pieces and hash are there. */
+static status finish(const char *path, vocabulary *v)
+{
+    TRY(build_trie(v));
+    TRY(find_specials(path, v));
+    for (int64_t i = 0; i < v->count; i++)
+        v->capitals += has_capital(&v->piece[i]);
+    return STATUS_OK;
+}
+
 status vocabulary_read(const char *path, vocabulary *out)
 {
     status st;
@@ -106,10 +116,33 @@ status vocabulary_read(const char *path, vocabulary *out)
     TRY_DONE(file_read_all(path, LARGEST, &out->text, &bytes));
     TRY_DONE(hash_sha256_buffer(out->text, bytes, out->sha256));
     TRY_DONE(split_lines(path, out, bytes));
-    TRY_DONE(build_trie(out));
-    TRY_DONE(find_specials(path, out));
-    for (int64_t i = 0; i < out->count; i++)
-        out->capitals += has_capital(&out->piece[i]);
+    TRY_DONE(finish(path, out));
+done:
+    if (st != STATUS_OK)
+        vocabulary_free(out);
+    return st;
+}
+
+status vocabulary_from_pieces(const char *path, const char *const *pieces, size_t count, vocabulary *out)
+{
+    status st;
+    size_t bytes = 0, at = 0;
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < count; i++)
+        bytes += strlen(pieces[i]) + 1;
+    TRY_DONE(memory_new(&out->text, bytes + 1, "the vocabulary"));
+    TRY_DONE(memory_new(&out->piece, count * sizeof *out->piece, "the vocabulary"));
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(pieces[i]);
+        memcpy(out->text + at, pieces[i], length);
+        out->text[at + length] = '\n';
+        out->piece[i] = (wordpiece_key){out->text + at, (uint32_t)length, (uint32_t)i};
+        at += length + 1;
+    }
+    out->text[bytes] = 0;
+    out->count = (int64_t)count;
+    TRY_DONE(hash_sha256_buffer(out->text, bytes, out->sha256));
+    TRY_DONE(finish(path, out));
 done:
     if (st != STATUS_OK)
         vocabulary_free(out);

@@ -36,6 +36,9 @@ typedef struct vocabulary {
 
 /* Errors, with the path: STATUS_INPUT no such file, empty, not UTF-8 (with line and byte), a special token missing; STATUS_IO. */
 status vocabulary_read(const char *path, vocabulary *out);
+/* The same from count > 0 NUL-terminated pieces in order of their ids; `path` is for messages. sha256 is that of the vocab.txt that has these
+ * pieces with LF after each. Errors: STATUS_INPUT a special token missing; STATUS_RESOURCE. */
+status vocabulary_from_pieces(const char *path, const char *const *pieces, size_t count, vocabulary *out);
 void vocabulary_free(vocabulary *v);
 bool vocabulary_find(const vocabulary *v, const char *piece, size_t bytes, uint32_t *id);
 /* The piece of an id, as the reference's ids_to_tokens has it; NULL where none has it. */

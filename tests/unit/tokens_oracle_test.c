@@ -12,6 +12,10 @@
 
 enum { MBERT_UNCASED, MBERT_CASED, BERT_UNCASED, VOCABS, DIGEST = 16 };
 
+/* Whose ids a test wants, and the end of the names of the files that have them. */
+static tokenizer_match match = TOKENIZER_MATCH_PYTHON;
+static const char *files_of = "";
+
 static const struct {
     const char *name, *folder;
     tokenizer_choice lower;
@@ -42,7 +46,7 @@ static bool open_subject(int vocab, subject *to)
         return false;
     }
     memset(to, 0, sizeof *to);
-    ck_ok(tokenizer_create(folder, &(tokenizer_settings){.lower_case = vocabs[vocab].lower}, &to->t));
+    ck_ok(tokenizer_create(folder, &(tokenizer_settings){.lower_case = vocabs[vocab].lower, .match = match}, &to->t));
     ck_ok(tokenizer_scratch_create(to->t, &to->s));
     return true;
 }
@@ -117,7 +121,7 @@ static void check_code_points(int vocab)
     size_t bytes, contexts[5];
     int blocks = 0, wrong = 0;
     subject a;
-    snprintf(name, sizeof name, "tokens/codepoints_%s.tsv", vocabs[vocab].name);
+    snprintf(name, sizeof name, "tokens/codepoints_%s%s.tsv", vocabs[vocab].name, files_of);
     char *oracle = read_oracle(name, &bytes);
     if (!oracle || !open_subject(vocab, &a)) {
         free(oracle);
@@ -135,9 +139,9 @@ static void check_code_points(int vocab)
         }
         end_digest(&a, digest);
         if (strncmp(end - DIGEST, digest, DIGEST) != 0 && wrong++ < 10)
-            fprintf(stderr, "%s: block U+%04X differs\n", vocabs[vocab].name, first);
+            fprintf(stderr, "%s: block U+%04X differs\n", name, first);
     }
-    fprintf(stderr, "%s: %d blocks of code points, %d differ\n", vocabs[vocab].name, blocks, wrong);
+    fprintf(stderr, "%s: %d blocks of code points, %d differ\n", name, blocks, wrong);
     ck_assert_int_eq(wrong, 0);
     ck_assert_int_eq(blocks, 4344);
     close_subject(&a);
@@ -212,7 +216,7 @@ static void check_rows(const char *csv, const char *column, const char *stem, in
     int fields, at = -1, wrong = 0;
     int64_t rows = 0, ids = 0;
     subject a;
-    snprintf(name, sizeof name, "tokens/rows_%s_%s.tsv", stem, vocabs[vocab].name);
+    snprintf(name, sizeof name, "tokens/rows_%s_%s%s.tsv", stem, vocabs[vocab].name, files_of);
     if (!support_data(csv) || !(oracle = read_oracle(name, &m)) || !open_subject(vocab, &a)) {
         support_skip(csv);
         return;
@@ -274,7 +278,7 @@ static void check_lines(const char *folder, int vocab)
     size_t n, m;
     int files = 0, wrong = 0;
     subject a;
-    snprintf(name, sizeof name, "tokens/lines_%s_%s.tsv", folder, vocabs[vocab].name);
+    snprintf(name, sizeof name, "tokens/lines_%s_%s%s.tsv", folder, vocabs[vocab].name, files_of);
     if (!(oracle = read_oracle(name, &m)) || !open_subject(vocab, &a)) {
         free(oracle);
         return;
@@ -336,12 +340,14 @@ static bool same_ids(subject *a, const json_t *text, const json_t *ids)
     return same;
 }
 
-START_TEST(random_strings)
+static void check_strings(void)
 {
     size_t bytes;
     int cases = 0, wrong = 0;
     subject a[2];
-    char *oracle = read_oracle("tokens/fuzz_1.jsonl", &bytes);
+    char name[128];
+    snprintf(name, sizeof name, "tokens/fuzz_1%s.jsonl", files_of);
+    char *oracle = read_oracle(name, &bytes);
     if (!oracle || !open_subject(MBERT_UNCASED, &a[0]))
         return;
     ck_assert(open_subject(MBERT_CASED, &a[1]));
@@ -353,12 +359,37 @@ START_TEST(random_strings)
             wrong += !same_ids(&a[v], json_object_get(record, "text"), json_object_get(json_object_get(record, "ids"), vocabs[v].name));
         json_decref(record);
     }
-    fprintf(stderr, "fuzz_1.jsonl: %d strings with two vocabularies, %d differ\n", cases, wrong);
+    fprintf(stderr, "%s: %d strings with two vocabularies, %d differ\n", name, cases, wrong);
     ck_assert_int_eq(wrong, 0);
     ck_assert_int_eq(cases, 6000);
     close_subject(&a[0]);
     close_subject(&a[1]);
     free(oracle);
+}
+
+START_TEST(random_strings)
+{
+    check_strings();
+}
+END_TEST
+
+/* ---- as the Rust tokenizers have it ---- */
+
+START_TEST(rust)
+{
+    match = TOKENIZER_MATCH_RUST;
+    files_of = "_rust";
+    for (int v = 0; v < VOCABS; v++) {
+        check_code_points(v);
+        check_rows("comments/test.csv", "content", "test", v);
+    }
+    check_strings();
+    check_rows("comments/train.csv", "comment_text", "train", MBERT_CASED);
+    check_lines("udhr2", MBERT_CASED);
+    check_lines("tatoeba", MBERT_CASED);
+    files_of = ""; /* where the two give the same ids there is one file */
+    check_rows("comments/train.csv", "comment_text", "train", MBERT_UNCASED);
+    match = TOKENIZER_MATCH_PYTHON;
 }
 END_TEST
 
@@ -366,5 +397,5 @@ int main(void)
 {
     return support_run("tokens against the reference",
                        (const TTest *[]){code_points_mbert_uncased, code_points_mbert_cased, code_points_bert_uncased, random_strings, rows_of_train,
-                                         rows_of_test, rows_of_validation, lines_of_udhr, lines_of_tatoeba, NULL});
+                                         rows_of_test, rows_of_validation, lines_of_udhr, lines_of_tatoeba, rust, NULL});
 }

@@ -132,8 +132,10 @@ static void make_tokenizer(unsigned bits, slow_rules *rules, tokenizer **t)
 {
     tokenizer_settings s = {.lower_case = bits & 1 ? TOKENIZER_YES : TOKENIZER_NO,
                             .strip_accents = bits & 2 ? TOKENIZER_YES : TOKENIZER_NO,
-                            .tokenize_chinese_chars = bits & 4 ? TOKENIZER_YES : TOKENIZER_NO};
-    *rules = (slow_rules){.piece = pieces, .pieces = PIECES, .lower = bits & 1, .strip = (bits & 2) != 0, .cjk = (bits & 4) != 0};
+                            .tokenize_chinese_chars = bits & 4 ? TOKENIZER_YES : TOKENIZER_NO,
+                            .match = bits & 8 ? TOKENIZER_MATCH_RUST : TOKENIZER_MATCH_PYTHON};
+    *rules = (slow_rules){.piece = pieces, .pieces = PIECES, .lower = bits & 1, .strip = (bits & 2) != 0, .cjk = (bits & 4) != 0,
+                           .rust = (bits & 8) != 0};
     ck_ok(tokenizer_create(vocabulary_path, &s, t));
 }
 
@@ -161,32 +163,36 @@ static void compare_text(const tokenizer *t, tokenizer_scratch *s, const slow_ru
     for (int again = 0; again < 2; again++) {
         tokenizer_tokens got;
         int64_t unknown = 0;
-        ck_ok(tokenizer_encode(t, s, bytes, length, &got));
-        bool same = (size_t)got.count == count && memcmp(got.ids, want, count * sizeof *want) == 0;
-        if (!same)
-            complain(text, n, bits, &got, want, count);
-        ck_assert(same);
+        bool same = tokenizer_encode(t, s, bytes, length, &got) == STATUS_OK && (size_t)got.count == count && got.replaced == 0 &&
+                    memcmp(got.ids, want, count * sizeof *want) == 0;
         for (size_t i = 0; i < count; i++)
             unknown += want[i] == tokenizer_special_ids(t).unk;
-        ck_assert_int_eq(got.unknown, unknown);
-        ck_assert_int_eq(got.replaced, 0);
+        if (same && got.unknown == unknown)
+            continue; /* no assertion for each: Check writes a note to a file for those that hold */
+        complain(text, n, bits, &got, want, count);
+        ck_abort_msg("text differs, or its count of [UNK] (%lld, %lld wanted)", (long long)got.unknown, (long long)unknown);
     }
 }
 
+static int texts = TEXTS; /* for each setting, which has a vocabulary of its own */
+
 START_TEST(fast_equals_slow)
 {
-    for (unsigned bits = 0; bits < 8; bits++) {
+    for (unsigned bits = 0; bits < 16; bits++) {
         slow_rules rules;
         tokenizer *t;
         tokenizer_scratch *s;
         make_vocabulary();
         make_tokenizer(bits, &rules, &t);
+        slow_sort(&rules);
         ck_ok(tokenizer_scratch_create(t, &s));
-        for (int i = 0; i < TEXTS; i++)
+        for (int i = 0; i < texts; i++)
             compare_text(t, s, &rules, bits);
         tokenizer_scratch_free(s);
         tokenizer_free(t);
+        free(rules.order);
     }
+    fprintf(stderr, "%d texts, each twice\n", 16 * texts);
 }
 END_TEST
 
@@ -242,8 +248,11 @@ START_TEST(threads_share_a_tokenizer)
 }
 END_TEST
 
-int main(void)
+/* tokens_random [TEXTS] */
+int main(int argc, char **argv)
 {
+    if (argc > 1)
+        texts = (int)strtol(argv[1], NULL, 10);
     int failed = support_run("tokens at random", (const TTest *[]){fast_equals_slow, threads_share_a_tokenizer, NULL});
     for (size_t i = 0; i < PIECES; i++)
         free(pieces[i]);

@@ -25,9 +25,16 @@ static bool has(uint32_t c, unsigned flag)
     return unicode_get(c)->flags & flag;
 }
 
+/* No ck_ok for each step: Check writes a note to a file for every assertion that holds. */
+static void must(status st)
+{
+    if (st != STATUS_OK)
+        ck_abort();
+}
+
 static void put(points *p, uint32_t c)
 {
-    if (p->n >= SLOW_POINTS) /* no assertion for each: Check writes a file note for those that hold */
+    if (p->n >= SLOW_POINTS)
         ck_abort();
     p->at[p->n++] = c;
 }
@@ -46,21 +53,46 @@ static const char *special_at(const uint32_t *p, size_t left, size_t *bytes)
     return NULL;
 }
 
+static char *const *sorting;
+
+static int compare(const void *a, const void *b)
+{
+    uint32_t p = *(const uint32_t *)a, q = *(const uint32_t *)b;
+    int order = strcmp(sorting[p], sorting[q]);
+    return order ? order : (p > q) - (p < q);
+}
+
+void slow_sort(slow_rules *r)
+{
+    r->order = malloc(r->pieces * sizeof *r->order);
+    ck_assert_ptr_nonnull(r->order);
+    for (size_t i = 0; i < r->pieces; i++)
+        r->order[i] = (uint32_t)i;
+    sorting = r->piece;
+    qsort(r->order, r->pieces, sizeof *r->order, compare);
+}
+
 static bool find(const slow_rules *r, const char *text, uint32_t *id)
 {
-    bool found = false;
-    for (size_t i = 0; i < r->pieces; i++)
-        if (strcmp(r->piece[i], text) == 0) { /* the last one counts */
-            *id = (uint32_t)i;
-            found = true;
-        }
-    return found;
+    size_t low = 0, high = r->pieces; /* behind the last that is not greater: of equal pieces the last one counts */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(r->piece[r->order[middle]], text) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low || strcmp(r->piece[r->order[low - 1]], text) != 0)
+        return false;
+    *id = r->order[low - 1];
+    return true;
 }
 
 static void emit(const slow_rules *r, const char *piece, output *out)
 {
     uint32_t id = 0;
-    ck_assert(find(r, piece, &id));
+    if (!find(r, piece, &id))
+        ck_abort();
     out->ids[out->n++] = id;
 }
 
@@ -101,8 +133,8 @@ static void normalise(points *p, status (*how)(normalise_word *))
 {
     normalise_word w = {0};
     for (size_t i = 0; i < p->n; i++)
-        ck_ok(normalise_push(&w, p->at[i]));
-    ck_ok(how(&w));
+        must(normalise_push(&w, p->at[i]));
+    must(how(&w));
     p->n = 0;
     for (size_t i = 0; i < w.count; i++)
         put(p, w.point[i]);
@@ -167,6 +199,70 @@ static void segment(const slow_rules *r, const uint32_t *text, size_t n, output 
         }
 }
 
+/* What the Rust tokenizers do to a stretch without special tokens: clean, set CJK apart, decompose and strip, lower-case, cut. */
+static void segment_rust(const slow_rules *r, const uint32_t *text, size_t n, output *out)
+{
+    static points p, word;
+    uint32_t two[2];
+    p.n = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint8_t flags = unicode_rust_get(text[i])->flags;
+        if (flags & UNICODE_DROP)
+            continue;
+        bool apart = r->cjk && flags & UNICODE_CJK;
+        if (apart)
+            put(&p, ' ');
+        put(&p, text[i]);
+        if (apart)
+            put(&p, ' ');
+    }
+    if (r->strip) {
+        normalise_word w = {.rust = true};
+        for (size_t i = 0; i < p.n; i++)
+            must(normalise_push(&w, p.at[i]));
+        must(normalise_strip(&w));
+        p.n = 0;
+        for (size_t i = 0; i < w.count; i++)
+            put(&p, w.point[i]);
+        normalise_free(&w);
+    }
+    word.n = 0;
+    for (size_t i = 0; i <= p.n; i++) {
+        size_t m = i == p.n ? 1 : r->lower ? unicode_rust_lower(p.at[i], two) : 1;
+        if (!r->lower || i == p.n)
+            two[0] = i == p.n ? ' ' : p.at[i];
+        for (size_t k = 0; k < m; k++) {
+            uint8_t flags = unicode_rust_get(two[k])->flags;
+            if (!(flags & (UNICODE_SPACE | UNICODE_PUNCTUATION))) {
+                put(&word, two[k]);
+                continue;
+            }
+            if (word.n)
+                wordpiece(r, word.at, word.n, out);
+            word.n = 0;
+            if (flags & UNICODE_PUNCTUATION)
+                wordpiece(r, &two[k], 1, out);
+        }
+    }
+}
+
+/* Special tokens are found in the text as it stands. */
+static void encode_rust(const slow_rules *r, const uint32_t *text, size_t n, output *out)
+{
+    size_t bytes, from = 0;
+    for (size_t i = 0; i < n;) {
+        const char *special = special_at(text + i, n - i, &bytes);
+        if (!special) {
+            i++;
+            continue;
+        }
+        segment_rust(r, text + from, i - from, out);
+        emit(r, special, out);
+        from = i += bytes;
+    }
+    segment_rust(r, text + from, n - from, out);
+}
+
 size_t slow_encode(const slow_rules *r, const uint32_t *text, size_t n, uint32_t *ids)
 {
     static points joined, lowered;
@@ -179,6 +275,10 @@ size_t slow_encode(const slow_rules *r, const uint32_t *text, size_t n, uint32_t
             put(&joined, ' ');
         if (!space)
             put(&joined, text[i]);
+    }
+    if (r->rust) {
+        encode_rust(r, joined.at, joined.n, &out);
+        return out.n;
     }
     for (size_t i = 0; i < joined.n;) {
         bool special = special_at(joined.at + i, joined.n - i, &bytes);

@@ -256,6 +256,11 @@ START_TEST(identity)
     ck_assert_ptr_nonnull(strstr(text, "\nmax_tokens=512\nna=keep\n"));
     free(text);
     tokenizer_free(t);
+    ck_ok(tokenizer_create(write_vocabulary(SPECIALS "a\n"), &(tokenizer_settings){.match = TOKENIZER_MATCH_RUST}, &t));
+    ck_ok(tokenizer_identity(t, &(tokenizer_row_rules){0}, &text));
+    ck_assert_ptr_nonnull(strstr(text, "\nmatch=rust\n"));
+    free(text);
+    tokenizer_free(t);
 }
 END_TEST
 
