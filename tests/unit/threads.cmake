@@ -1,1 +1,1 @@
-fretsaw_test(threads SOURCES unit/threads_test.c LINK fretsaw_support)
+fretsaw_test(threads SOURCES unit/threads_test.c LINK fretsaw_support LABELS unit threads)
