@@ -1,5 +1,6 @@
 #include "infer/settings.h"
 
+#include "common/files.h"
 #include "infer/number.h"
 
 settings infer_settings;
@@ -90,6 +91,24 @@ static status only_with(bool given, const char *name, const char *needs)
     return given ? fail(STATUS_USAGE, "--%s goes with %s only; leave it out", name, needs) : STATUS_OK;
 }
 
+static status not_an_input(const settings *s, const char *file)
+{
+    if (file && file_same(s->out, file))
+        return fail(STATUS_USAGE, "--out %s is the input %s itself, which would be overwritten; give another name", s->out, file);
+    return STATUS_OK;
+}
+
+static status check_out(const settings *s)
+{
+    TRY(not_an_input(s, s->sample));
+    TRY(not_an_input(s, s->truth));
+    for (size_t i = 0; i < s->csv.count; i++)
+        TRY(not_an_input(s, s->csv.item[i]));
+    for (size_t i = 0; i < s->blend.count; i++)
+        TRY(not_an_input(s, s->blend.item[i]));
+    return STATUS_OK;
+}
+
 static status check_predict(const settings *s)
 {
     if (s->runs.count == 0)
@@ -102,7 +121,7 @@ static status check_predict(const settings *s)
         return fail(STATUS_USAGE, "--stub-below copies the sample: give --sample-submission FILE");
     if (s->truth_columns.count > 0 && !s->truth)
         return fail(STATUS_USAGE, "--truth-columns goes with --truth FILE");
-    return STATUS_OK;
+    return check_out(s);
 }
 
 status settings_check(const settings *s, settings_mode *mode)
@@ -125,7 +144,7 @@ status settings_check(const settings *s, settings_mode *mode)
             return fail(STATUS_USAGE, "--out FILE is missing: where the blend goes");
         if (s->blend_weights.count && s->blend_weights.count != s->blend.count)
             return fail(STATUS_USAGE, "--blend has %zu files and --blend-weights %zu numbers; give one a file", s->blend.count, s->blend_weights.count);
-        return STATUS_OK;
+        return check_out(s);
     }
     TRY(only_with(s->out != NULL, "out", "--run or --blend"));
     TRY(only_with(s->blend_weights.count > 0, "blend-weights", "--blend"));

@@ -77,6 +77,9 @@ expect 0 "csv.csv: valid: 800 records" "$bin/infer" --validate csv.csv --sample-
 expect 6 "line 2: not in the sample's order" "$bin/infer" --validate csv.csv --sample-submission "$sample/sample_submission.csv"
 sed '801s/,.*/,nan/' csv.csv >nan.csv
 expect 6 "line 801: not a finite number: nan" "$bin/infer" --validate nan.csv --sample-submission sample.csv
+cp sample.csv own.csv
+expect 2 "would be overwritten" "$bin/infer" --run run/a --input tokens/test --sample-submission own.csv --out ./own.csv
+cmp -s sample.csv own.csv || wrong "the sample was overwritten"
 
 # The mean of runs is the blend of their predictions.
 launch $few "$bin/infer" --quiet --run run/a,run/b --input tokens/test --out mean.csv || wrong "two runs"
