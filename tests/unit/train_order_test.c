@@ -1,5 +1,4 @@
 /* Which rows stand where: the sampler, the deal to lanes, micro-batches. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -91,46 +90,6 @@ START_TEST(deal_follows_the_rule)
 }
 END_TEST
 
-/* Worst and mean of max/mean tokens over global batches of `lanes` x `rows`. */
-static double imbalance(const int32_t *length, int64_t count, deal_kind kind, int64_t lanes, int64_t rows)
-{
-    double sum = 0;
-    int64_t batches = count / (lanes * rows);
-    deal *d;
-    ck_ok(deal_create(kind, lanes, rows, &d));
-    for (int64_t b = 0; b < batches; b++) {
-        const int32_t *at = length + b * lanes * rows, *slot = deal_rows(d, at);
-        int64_t most = 0, all = 0;
-        for (int64_t lane = 0; lane < lanes; lane++) {
-            int64_t tokens = 0;
-            for (int64_t i = 0; i < rows; i++)
-                tokens += at[slot[lane * rows + i]];
-            most = tokens > most ? tokens : most;
-            all += tokens;
-        }
-        sum += (double)most * (double)lanes / (double)all;
-    }
-    deal_free(d);
-    return sum / (double)batches;
-}
-
-START_TEST(deal_is_even)
-{
-    /* Lengths of comments: log-normal, median 42, cut at 192. */
-    enum { ROWS = 20000 };
-    int32_t *length = malloc(ROWS * sizeof *length);
-    for (int64_t i = 0; i < ROWS; i++) {
-        double n = exp(3.75 + 0.95 * (double)support_normal());
-        length[i] = n > 190 ? 192 : 2 + (int32_t)n;
-    }
-    double wide = imbalance(length, ROWS, DEAL_BALANCED, 8, 64), narrow = imbalance(length, ROWS, DEAL_BALANCED, 8, 8);
-    fprintf(stderr, "max/mean tokens: balanced 8x64 %.5f, 8x8 %.4f; strided %.3f, %.3f\n", wide, narrow, imbalance(length, ROWS, DEAL_STRIDED, 8, 64),
-            imbalance(length, ROWS, DEAL_STRIDED, 8, 8));
-    ck_assert(wide <= 1.005 && narrow <= 1.05);
-    free(length);
-}
-END_TEST
-
 START_TEST(micro_batches_are_the_longest_runs)
 {
     for (int round = 0; round < 200; round++) {
@@ -166,6 +125,6 @@ END_TEST
 
 int main(void)
 {
-    return support_run("train_order", (const TTest *[]){sampler_uses_each_row_once, deal_follows_the_rule, deal_is_even,
+    return support_run("train_order", (const TTest *[]){sampler_uses_each_row_once, deal_follows_the_rule,
                                                         micro_batches_are_the_longest_runs, ranks_share_all_lanes, NULL});
 }
