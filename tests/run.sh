@@ -36,6 +36,8 @@ ctest --no-tests=error --test-dir build/tsan-solo --output-on-failure -j "$jobs"
 if [ $slow = yes ]; then
     say "mutants"
     tests/mutants.sh build/release
+    say "valgrind"
+    tests/valgrind.sh
     say "any history: 200 killed and resumed trainings"
     tests/campaign.sh --rounds 200 --build build/release
     say "any compiler"
