@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "common/rng.h"
-#include "model/math_double.h"
+#include "model/cpu/normal.h"
 
 enum { SLICE = 1 << 16 };
 
@@ -18,21 +18,6 @@ static void draw(uint64_t seed, int64_t pair, uint32_t w[4])
 static double unit(uint32_t high, uint32_t low)
 {
     return (double)(((uint64_t)high << 32 | low) >> 11) * 0x1p-53;
-}
-
-static void fill_normal(uint64_t seed, double deviation, int64_t first, int64_t count, float *out)
-{
-    for (int64_t i = first; i < first + count;) {
-        uint32_t w[4];
-        double sine, cosine;
-        draw(seed, i / 2, w);
-        double radius = deviation * sqrt(-2.0 * math_log(1.0 - unit(w[0], w[1])));
-        math_sincos_turns(unit(w[2], w[3]), &sine, &cosine);
-        if (i % 2 == 0)
-            out[i++ - first] = (float)(radius * cosine);
-        if (i % 2 == 1 && i < first + count)
-            out[i++ - first] = (float)(radius * sine);
-    }
 }
 
 static void fill_uniform(uint64_t seed, double bound, int64_t first, int64_t count, float *out)
@@ -59,7 +44,7 @@ static void fill_range(const tensor_table *table, uint64_t seed, const tensor_ra
     const model_config *c = &table->config;
     const tensor *t = r->tensor;
     switch (t->start) {
-    case START_NORMAL: fill_normal(seed, c->initializer_range, r->first, r->count, out); break;
+    case START_NORMAL: normal_fill(CPU_ISA_AUTO, seed, RNG_INITIAL_WEIGHT, c->initializer_range, r->first, r->count, out); break;
     case START_HEAD: fill_uniform(seed, 1.0 / sqrt(2.0 * (double)c->hidden), r->first, r->count, out); break;
     case START_ONE:
         for (int64_t i = 0; i < r->count; i++)

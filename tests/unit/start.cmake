@@ -1,0 +1,1 @@
+fretsaw_test(normal SOURCES unit/normal_test.c LINK fretsaw_support fretsaw_cpu)
