@@ -2,13 +2,18 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/files.h"
 #include "common/hash.h"
 
-enum { MANIFEST_FORMAT = 1, MOST_BYTES = 256 << 20 };
+enum { MANIFEST_FORMAT = 2, MOST_BYTES = 256 << 20 };
+
+/* The last line but one: SHA-256 of all bytes before it. */
+static const char seal_head[] = " \"sha256\": \"", seal_end[] = "\"\n}\n";
+enum { SEAL_HEAD = sizeof seal_head - 1, SEAL_END = sizeof seal_end - 1, SEAL_BYTES = SEAL_HEAD + HASH_HEX - 1 + SEAL_END };
 
 void manifest_free(manifest *m)
 {
@@ -141,6 +146,19 @@ static status get_manifest(const json_t *root, const char *path, manifest *m)
     return get_files(root, path, m);
 }
 
+/* Every byte counts, also one that JSON passes over or a digit in a number: so the text is held against its own hash before it is read. */
+static status check_seal(const char *path, const char *text, size_t bytes)
+{
+    char hex[HASH_HEX];
+    const char *seal = bytes > SEAL_BYTES ? text + bytes - SEAL_BYTES : NULL;
+    if (!seal || memcmp(seal, seal_head, SEAL_HEAD) != 0 || memcmp(seal + SEAL_BYTES - SEAL_END, seal_end, SEAL_END) != 0)
+        return fail(STATUS_INPUT, "%s: does not end with its own SHA-256: cut short, changed by hand, or of an older version; run the stage again", path);
+    TRY(hash_sha256_buffer(text, bytes - SEAL_BYTES, hex));
+    if (memcmp(seal + SEAL_HEAD, hex, HASH_HEX - 1) != 0)
+        return fail(STATUS_INPUT, "%s: does not agree with the SHA-256 at its end: damaged, or changed by hand; run the stage again", path);
+    return STATUS_OK;
+}
+
 status manifest_read(const char *folder, manifest *m)
 {
     char *path = NULL, *text = NULL;
@@ -155,6 +173,7 @@ status manifest_read(const char *folder, manifest *m)
     if (!file_exists(path))
         TRY_DONE(fail(STATUS_INPUT, "%s: is missing, so the folder is not finished: run the stage that makes it again", path));
     TRY_DONE(file_read_all(path, MOST_BYTES, &text, &bytes));
+    TRY_DONE(check_seal(path, text, bytes));
     root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
     if (!root)
         TRY_DONE(fail(STATUS_INPUT, "%s: line %d: %s; run the stage again", path, error.line, error.text));
@@ -187,7 +206,7 @@ static json_t *pack_files(const manifest *m)
 
 status manifest_write(const char *folder, const manifest *m)
 {
-    char *path = NULL, *text = NULL;
+    char *path = NULL, *text = NULL, hex[HASH_HEX];
     status st;
     json_t *root = json_pack("{s:i, s:s, s:o, s:o, s:o, s:I, s:I, s:s, s:o}", "format", MANIFEST_FORMAT, "stage", m->stage, "inputs",
                              lines_of(m->inputs ? m->inputs : ""), "identity", lines_of(m->identity ? m->identity : ""), "tokenizer",
@@ -198,9 +217,12 @@ status manifest_write(const char *folder, const manifest *m)
     text = json_dumps(root, JSON_INDENT(1));
     if (!text)
         TRY_DONE(fail(STATUS_RESOURCE, "out of memory for %s", path));
-    size_t n = strlen(text);
-    text[n] = '\n'; /* in place of the NUL: the text is written by its length */
-    TRY_DONE(file_write_atomic(path, text, n + 1));
+    size_t n = strlen(text) - strlen("\n}");
+    TRY_DONE(memory_grow(&text, n + 2 + SEAL_BYTES + 1, "a manifest"));
+    n += (size_t)snprintf(text + n, 3, ",\n");
+    TRY_DONE(hash_sha256_buffer(text, n, hex));
+    n += (size_t)snprintf(text + n, SEAL_BYTES + 1, "%s%s%s", seal_head, hex, seal_end);
+    TRY_DONE(file_write_atomic(path, text, n));
 done:
     json_decref(root);
     free(text);

@@ -30,6 +30,7 @@ typedef struct manifest {
     char data_identity[65]; /* SHA-256(tokenizer identity, u64 rows, row hashes in order) */
 } manifest;
 
+/* STATUS_INPUT also when any byte of it is other than it was written: it ends with the SHA-256 of all that comes before. */
 status manifest_read(const char *folder, manifest *m);
 /* Atomic; the caller wrote the files before. */
 status manifest_write(const char *folder, const manifest *m);

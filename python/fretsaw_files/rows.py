@@ -66,8 +66,12 @@ class RowSet:
             manifest = os.path.join(path, "manifest.json")
             if not os.path.exists(manifest):
                 raise FileNotFoundError(f"{manifest}: missing, so the folder is unfinished: run the same fretsaw command again")
-            with open(manifest, encoding="utf-8") as f:
-                self.manifest = json.load(f)
+            with open(manifest, "rb") as f:
+                text = f.read()
+            body, _, seal = text.rpartition(b' "sha256": "')
+            if hashlib.sha256(body).hexdigest().encode() + b'"\n}\n' != seal:
+                raise ValueError(f"{manifest}: does not agree with the SHA-256 at its end: make it again by the same fretsaw command")
+            self.manifest = json.loads(text)
             files = self.manifest["files"]
             self._paths = [os.path.join(path, f["name"]) for f in files]
             counts = [f["rows"] for f in files]

@@ -99,6 +99,50 @@ START_TEST(utf8_repair)
 }
 END_TEST
 
+/* Valid text of `n` bytes at least; returns its bytes, at most three more. */
+static size_t valid_text(unsigned char *to, size_t n)
+{
+    static const uint32_t from[] = {0, 0x80, 0x800, 0x10000, 0xD800 - 0x40, 0xE000, 0x10FFC0}, span[] = {0x80, 0x780, 0xD000, 0x100000, 0x40, 0x40, 0x40};
+    size_t bytes = 0, most = 1 + support_below(7);
+    while (bytes < n) {
+        uint64_t kind = support_below(most);
+        bytes += utf8_put((uint32_t)(from[kind] + support_below(span[kind])), (char *)to + bytes);
+    }
+    return bytes;
+}
+
+/* Texts long enough for whole vectors, with one fault: what every other byte says is that all is well. */
+START_TEST(utf8_one_fault)
+{
+    static const char *const faults[] = {"\xC0\x80", "\xC1\xBF", "\xE0\x80\x80", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xED\xBF\xBF", "\xF0\x80\x80\x80",
+                                         "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xF7\xBF\xBF\xBF", "\xF8\x88\x80\x80\x80", "\xFF",
+                                         "\xFE\x80", "\x80", "\xBF", "\xC2", "\xDF", "\xE1\x80", "\xEF", "\xF1\x80\x80", "\xF4\x80", "\xF0\x90"};
+    for (int round = 0; round < 20000; round++) {
+        unsigned char text[170];
+        char want[600], got[600];
+        int64_t replaced, counted;
+        size_t n = valid_text(text, 35 + support_below(116)), at = support_below(n);
+        ck_assert_msg(utf8_valid_prefix((char *)text, n) == n, "valid text, round %d of this seed", round);
+        if (support_below(4) == 0) {
+            text[at] = (unsigned char)support_below(256);
+        } else {
+            const char *fault = faults[support_below(sizeof faults / sizeof faults[0])];
+            size_t bytes = strlen(fault);
+            while (at < n && (text[at] & 0xC0) == 0x80)
+                at++;
+            memmove(text + at + bytes, text + at, n - at);
+            memcpy(text + at, fault, bytes);
+            n += bytes;
+        }
+        size_t bytes = replace_slowly(text, n, want, &replaced), valid = utf8_valid_prefix((char *)text, n);
+        bool same = utf8_replaced_bytes((char *)text, n, &counted) == bytes && counted == replaced && utf8_replace((char *)text, n, got) == bytes &&
+                    memcmp(got, want, bytes) == 0 && (valid == n) == (replaced == 0) && memcmp(want, text, valid) == 0 &&
+                    (valid == n || memcmp(want + valid, "\xEF\xBF\xBD", 3) == 0);
+        ck_assert_msg(same, "round %d of this seed: a fault at byte %zu of %zu", round, at, n);
+    }
+}
+END_TEST
+
 START_TEST(utf8_known)
 {
     static const struct {
@@ -330,6 +374,6 @@ END_TEST
 
 int main(void)
 {
-    return support_run("tokens", (const TTest *[]){utf8_repair, utf8_known, vocabulary_lines, vocabulary_refused, trie_holds_all, lower_case_choice,
-                                                   identity, what_encode_tells, long_texts, NULL});
+    return support_run("tokens", (const TTest *[]){utf8_repair, utf8_one_fault, utf8_known, vocabulary_lines, vocabulary_refused, trie_holds_all,
+                                                   lower_case_choice, identity, what_encode_tells, long_texts, NULL});
 }
