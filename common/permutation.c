@@ -1,8 +1,10 @@
 #include "common/permutation.h"
 
+#include <stdlib.h>
+
 #include "common/rng.h"
 
-enum { ROUNDS = 6 };
+enum { ROUNDS = 6, MOST_BITS = 16 };
 
 permutation permutation_make(int64_t n, uint64_t seed, uint32_t purpose, uint32_t epoch)
 {
@@ -14,6 +16,8 @@ permutation permutation_make(int64_t n, uint64_t seed, uint32_t purpose, uint32_
 
 static uint64_t mix(const permutation *p, uint64_t half, uint32_t round)
 {
+    if (p->word)
+        return p->word[(uint64_t)round << p->half_bits | half];
     uint32_t word[4];
     rng_philox(p->seed, (uint32_t[4]){(uint32_t)half, round, p->purpose, p->epoch}, word);
     return word[0] & (((uint64_t)1 << p->half_bits) - 1);
@@ -49,4 +53,24 @@ int64_t permutation_find(const permutation *p, int64_t value)
         x = left << p->half_bits | right;
     } while (x >= (uint64_t)p->n);
     return (int64_t)x;
+}
+
+status permutation_remember(permutation *p)
+{
+    uint32_t *word;
+    if (p->word || p->half_bits > MOST_BITS)
+        return STATUS_OK;
+    uint64_t halves = (uint64_t)1 << p->half_bits;
+    TRY(memory_new(&word, ROUNDS * halves * sizeof *word, "a permutation"));
+    for (uint32_t round = 0; round < ROUNDS; round++)
+        for (uint64_t half = 0; half < halves; half++)
+            word[(uint64_t)round << p->half_bits | half] = (uint32_t)mix(p, half, round);
+    p->word = word;
+    return STATUS_OK;
+}
+
+void permutation_forget(permutation *p)
+{
+    free(p->word);
+    p->word = NULL;
 }

@@ -48,6 +48,17 @@ static bool wants(void *job, int64_t position)
     return !w->out.whole[shard_of(&w->out, position)];
 }
 
+/* Memory of a rank for a run. Fresh memory is slow and a run is copied out in random order, so a small run that stays near the processor is
+ * quicker than all the memory there is, as long as the runs to merge are not too many. */
+static int64_t run_memory(const work *w)
+{
+    enum { RUNS = 16 };
+    static const int64_t least = 32 << 20;
+    int64_t most = working_memory(w) / 10 * 8, wanted = selection_bytes(w->rows) / comm_size() / RUNS;
+    wanted = wanted < least ? least : wanted;
+    return wanted < most ? wanted : most;
+}
+
 static status send(void *job, int64_t position, const rowfile_row *r)
 {
     return spill_add(((work *)job)->spill, position, r);
@@ -57,8 +68,7 @@ static status route_units(work *w)
 {
     int64_t first, end;
     selection_units(w->rows, &first, &end);
-    /* a run is sorted in place with as much again for its index */
-    TRY(spill_create(w->folder, selection_meta(w->rows)->labels, working_memory(w) / 10 * 8, w->out.first, w->out.shards, &w->spill));
+    TRY(spill_create(w->folder, selection_meta(w->rows)->labels, run_memory(w), w->out.first, w->out.shards, &w->spill));
     for (int64_t i = first; i < end && !stop_wanted(); i++) {
         TRY(selection_visit(w->rows, i, wants, send, w));
         /* the others are about as far */

@@ -295,6 +295,7 @@ void selection_free(selection *s)
         free(s->part[i].path);
     free(s->part);
     free(s->unit);
+    permutation_forget(&s->order);
     rowfile_meta_free(&s->meta);
     free(s->inputs);
     free(s->lang_fits);
@@ -331,6 +332,15 @@ int64_t selection_kept(const selection *s)
 int64_t selection_chosen(const selection *s)
 {
     return s->chosen;
+}
+
+int64_t selection_bytes(const selection *s)
+{
+    enum { HEAD = 96 }; /* of a row besides its tokens, about */
+    double tokens = 0;
+    for (int64_t i = 0; i < s->parts; i++)
+        tokens += (double)s->part[i].tokens;
+    return (int64_t)((double)s->chosen * (HEAD + (s->rows > 0 ? tokens / (double)s->rows * sizeof(uint32_t) : 0)));
 }
 
 int64_t selection_visited(const selection *s)
@@ -483,7 +493,7 @@ status selection_count(selection *s)
         return nothing_left(s, counts);
     s->chosen = s->o->sample > 0 && s->o->sample < s->kept ? s->o->sample : s->kept;
     s->order = permutation_make(s->kept, (uint64_t)s->o->seed, RNG_SHARD_ORDER, 0);
-    return STATUS_OK;
+    return comm_agree(permutation_remember(&s->order));
 }
 
 static status take_row(selection *s, int64_t index, int64_t position, selection_take take, void *job)

@@ -29,6 +29,7 @@ status selection_count(selection *s);
 /* After count: rows that pass the filters; rows that go to shards (the sample). */
 int64_t selection_kept(const selection *s);
 int64_t selection_chosen(const selection *s);
+int64_t selection_bytes(const selection *s); /* what the chosen rows take in memory, about */
 /* Units of this rank: [*first, *end). */
 void selection_units(const selection *s, int64_t *first, int64_t *end);
 

@@ -8,7 +8,7 @@
 #include "common/files.h"
 #include "shard/spill_runs.h"
 
-enum { LEAST_BUFFER = 4096, MOST_BUFFER = 4 << 20 };
+enum { LEAST_BUFFER = 4096, MOST_BUFFER = 256 << 10 };
 
 status spill_file_path(const char *folder, int rank, char **path)
 {

@@ -8,7 +8,8 @@
 
 static void check_bijection(int64_t n, uint64_t seed, uint32_t purpose, uint32_t epoch)
 {
-    permutation p = permutation_make(n, seed, purpose, epoch);
+    permutation p = permutation_make(n, seed, purpose, epoch), known = p;
+    ck_ok(permutation_remember(&known));
     unsigned char *seen = calloc((size_t)n + 1, 1);
     ck_assert_ptr_nonnull(seen);
     for (int64_t i = 0; i < n; i++) {
@@ -16,7 +17,10 @@ static void check_bijection(int64_t n, uint64_t seed, uint32_t purpose, uint32_t
         ck_assert_msg(v >= 0 && v < n && !seen[v], "n %lld: position %lld gives %lld", (long long)n, (long long)i, (long long)v);
         seen[v] = 1;
         ck_assert_int_eq(permutation_find(&p, v), i);
+        ck_assert_int_eq(permutation_at(&known, i), v);
+        ck_assert_int_eq(permutation_find(&known, v), i);
     }
+    permutation_forget(&known);
     free(seen);
 }
 
