@@ -50,7 +50,8 @@ cmake -S "$work" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFRETSAW_
     { tail -n 30 "$work/log"; echo "mutants: the tree does not build" >&2; exit 4; }
 
 planted=0 caught=0
-while IFS='|' read -r name file from to tests; do
+# On descriptor 3: mpirun reads its standard input to the end, and with it the rest of the list.
+while IFS='|' read -r name file from to tests <&3; do
     # A regular expression may hold bars of its own.
     [ "$chosen" = "  " ] || [[ $chosen == *" $name "* ]] || continue
     planted=$((planted + 1))
@@ -76,7 +77,8 @@ END
         printf '%-22s caught by %s\n' "$name" "$(sed -n 's/.*- \([a-z0-9_]*\) (.*/\1/p' "$work/log" | sort -u | paste -sd' ')"
     fi
     cp "$file" "$work/$file"
-done <<<"$mutants"
+done 3<<<"$mutants"
 build
 echo "mutants: $caught of $planted caught"
+[ $# -gt 0 ] || [ "$planted" = "$(grep -c '|' <<<"$mutants")" ] || { echo "mutants: not all were tried" >&2; exit 1; }
 [ "$caught" = "$planted" ] && [ "$planted" -gt 0 ]
