@@ -32,13 +32,14 @@ static int64_t place_of(const lang_set *l, const char *text, size_t n, int *orde
 
 int64_t langs_find(lang_set *l, const char *text, size_t n)
 {
-    if (l->last < l->count && compare(text, n, l->text[l->last]) == 0)
+    if (l->last < l->count && n == l->last_bytes && memcmp(text, l->text[l->last], n) == 0)
         return l->last;
     int order;
     int64_t at = place_of(l, text, n, &order);
     if (at >= l->count || order != 0)
         return -1;
     l->last = at;
+    l->last_bytes = n;
     return at;
 }
 
@@ -62,6 +63,7 @@ status langs_add(lang_set *l, const char *text, size_t n)
     l->text[at] = copy;
     l->count++;
     l->last = at;
+    l->last_bytes = n;
     return STATUS_OK;
 }
 

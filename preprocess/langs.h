@@ -20,6 +20,7 @@ typedef struct lang_set {
     int64_t count, room;
     char **text;
     int64_t last; /* what was found last: rows of a language come together */
+    size_t last_bytes;
 } lang_set;
 
 /* Local. text holds no NUL and at most LANGS_LONGEST bytes. Errors: STATUS_INPUT beyond LANGS_MOST; STATUS_RESOURCE. */

@@ -6,10 +6,10 @@ bool missing_is_word(const char *text, size_t n)
 {
     static const char *const words[] = {"#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
                                         "<NA>", "N/A",      "NA",  "NULL",    "NaN",      "None", "n/a",  "nan",    "null"};
-    enum { LONGEST = 8 };
+    enum { SHORTEST = 2, LONGEST = 8 };
     if (n == 0)
         return true;
-    if (n > LONGEST)
+    if (n < SHORTEST || n > LONGEST || !strchr("#-1<Nn", text[0])) /* nearly every label and text */
         return false;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strlen(words[i]) == n && memcmp(words[i], text, n) == 0)

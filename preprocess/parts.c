@@ -366,6 +366,21 @@ static status write_mine(part_worker *w)
     return st;
 }
 
+/* Rows that others set aside for a rank's part cost that rank about half of what they cost those who read them. */
+static void add_taking(const part_worker *w, uint64_t *busy)
+{
+    const csv_split *piece = w->p->job->splits->piece;
+    for (int64_t i = 0; i < w->p->count; i++) {
+        int64_t first, end;
+        const token_part *one = &w->p->part[i];
+        if (one->kept)
+            continue;
+        int owner = owner_of(w, one);
+        for (int rank = owner + 1; rank < comm_size() && run_of(w, one, rank, &first, &end); rank++)
+            busy[owner] += (piece[end - 1].to - piece[first].from) / 2;
+    }
+}
+
 /* The pieces of the parts that are to be written. */
 static status deal(part_worker *w)
 {
@@ -387,6 +402,8 @@ static status deal(part_worker *w)
             memset(skip + split->first_piece, false, (size_t)split->pieces * sizeof *skip);
             w->shown_all += (int64_t)(split->to - split->from);
         }
+        splits_deal(s, skip, busy, comm_size(), w->first);
+        add_taking(w, busy);
         splits_deal(s, skip, busy, comm_size(), w->first);
     }
     free(busy);

@@ -217,16 +217,17 @@ static status hash_and_check(stage_state *s, FILE *report, bool *done)
     uint64_t *busy = NULL;
     *done = false;
     TRY(has_manifest(s, &there));
-    status st = hash_mine(s);
     if (there) {
-        TRY(share_hashes(s, st));
+        TRY(share_hashes(s, hash_mine(s)));
         TRY(comm_agree(name_inputs(s)));
         TRY(look_at_earlier(s, report, done));
         return *done ? STATUS_OK : check_inputs(&s->splits, &s->o->rules, NULL, &s->checked);
     }
-    TRY_DONE(comm_agree(memory_new(&busy, (size_t)comm_size() * sizeof *busy, "the shares of the ranks")));
+    status st = memory_new(&busy, (size_t)comm_size() * sizeof *busy, "the shares of the ranks");
+    TRY_DONE(comm_agree(st)); /* the last time that ranks wait for each other before their checks are done */
     for (int64_t i = 0; i < s->splits.inputs; i++)
         busy[i % comm_size()] += s->splits.input[i].file.bytes; /* a byte takes about as long to hash as to check */
+    st = hash_mine(s);
     status checked = check_inputs(&s->splits, &s->o->rules, busy, &s->checked);
     TRY_DONE(share_hashes(s, st));
     TRY_DONE(checked);
