@@ -7,6 +7,7 @@
 #include "common/comm.h"
 #include "common/files.h"
 #include "common/log.h"
+#include "preprocess/clean.h"
 #include "preprocess/stage.h"
 
 enum { CSV_MEMORY = 300 << 20, CSV_SPLIT = 4 << 20 };
@@ -81,10 +82,15 @@ static status set_tokenizer(const run *r, csv_stage *c)
     TRY(identity_choice(r->tokenizer, "lower", &c->o.tokenizer.lower_case));
     TRY(identity_choice(r->tokenizer, "strip_accents", &c->o.tokenizer.strip_accents));
     TRY(identity_choice(r->tokenizer, "cjk", &c->o.tokenizer.tokenize_chinese_chars));
-    char *match;
+    char *match, *clean;
     TRY(identity_value(r->tokenizer, "match", &match));
     c->o.tokenizer.match = match && strcmp(match, "rust") == 0 ? TOKENIZER_MATCH_RUST : TOKENIZER_MATCH_PYTHON;
     free(match);
+    TRY(identity_value(r->tokenizer, "clean", &clean));
+    status st = clean_read(clean ? clean : "none", &c->o.tokenizer.clean);
+    free(clean);
+    if (st != STATUS_OK)
+        return fail_context(STATUS_INPUT, "%s: its texts were cleaned in a way that this version does not know", r->folder);
     TRY(identity_value(r->tokenizer, "na", &c->na));
     TRY(identity_value(r->tokenizer, "fill", &c->fill));
     TRY(identity_value(r->tokenizer, "max_tokens", &c->max_tokens));

@@ -7,12 +7,13 @@
 #include "common/log.h"
 #include "common/program.h"
 #include "common/stop.h"
+#include "preprocess/clean.h"
 #include "preprocess/stage.h"
 #include "preprocess/view.h"
 
 static struct {
     const char *vocab, *out, *unlabelled;
-    option_list id, text, lang, labels, fill;
+    option_list id, text, lang, labels, fill, clean;
     bool lang_given, labels_given, fill_given;
     int lower, match, na;
     int64_t split, memory, report_length, time_limit;
@@ -46,6 +47,9 @@ static const option table[] = {
      .help = "texts such as NA, null and the empty one: missing, as pandas has it, or kept as they are; pandas1: as pandas before 2.0, where None is a text"},
     {.name = "fill", .type = OPTION_LIST, .kind = OPTION_IDENTITY, .field = &o.fill, .fallback = "none", .given = &o.fill_given, .group = "Input",
      .help = "text in place of a missing one; one for all files, or one for each"},
+    {.name = "clean", .type = OPTION_LIST, .kind = OPTION_IDENTITY, .field = &o.clean, .fallback = "none", .group = "Input", .unit = "A,B,...",
+     .help = "change the texts first, by any of: entities (HTML's, such as &amp;), urls, mentions (@name), ips (numeric addresses) taken out, repeats "
+             "(of three or more of one character two stay)"},
     {.name = "out", .type = OPTION_TEXT, .field = &o.out, .group = "Output", .unit = "FOLDER", .help = "where the parts and manifest.json go (required)"},
     {.name = "split", .type = OPTION_SIZE, .kind = OPTION_IDENTITY, .field = &o.split, .fallback = "64M", .min = 1, .max = 0x1p50, .group = "Output",
      .help = "bytes of CSV behind each part"},
@@ -72,6 +76,7 @@ static struct {
     int lower, match, truncate;
     int64_t max_length;
     bool pad, pair;
+    option_list clean;
 } v;
 
 static const option view_table[] = {
@@ -81,6 +86,8 @@ static const option view_table[] = {
      .help = "lower-case and strip accents; auto: as tokenizer_config.json beside the vocabulary says"},
     {.name = "match", .type = OPTION_CHOICE, .field = &v.match, .fallback = "python", .choices = "python|rust", .group = "View",
      .help = "whose ids: transformers' Python BertTokenizer (4.x), or the Rust tokenizers of its fast classes and of transformers 5"},
+    {.name = "clean", .type = OPTION_LIST, .field = &v.clean, .fallback = "none", .group = "View", .unit = "A,B,...",
+     .help = "change the text first, by any of: entities, urls, mentions, ips, repeats (preprocess --help); the cleaned text is shown"},
     {.name = "max-length", .type = OPTION_INT, .field = &v.max_length, .fallback = "0", .min = 0, .max = 1e9, .group = "View", .unit = "N",
      .help = "cut to this length, [CLS] and [SEP] included; 0: uncut"},
     {.name = "pad", .type = OPTION_FLAG, .field = &v.pad, .group = "View", .help = "fill up to --max-length with [PAD]"},
@@ -113,6 +120,7 @@ static status run_view(const option_list *words)
     view_options view = {.vocab = v.vocab, .settings = {.lower_case = (tokenizer_choice)v.lower, .match = (tokenizer_match)v.match},
                          .max_length = v.max_length, .pad = v.pad, .pair = v.pair,
                          .truncate = (view_truncate)v.truncate};
+    TRY(clean_read_list(&v.clean, &view.settings.clean));
     for (size_t i = 0; i < texts.count; i++)
         view.text[i] = texts.item[i];
     return comm_rank() == 0 ? view_run(&view, stdout) : STATUS_OK;
@@ -136,6 +144,7 @@ static status set_stage(const option_list *words, stage_options *stage, char **i
         TRY(option_read_real("unlabelled", o.unlabelled, &stage->rules.label.unlabelled));
         stage->rules.label.has_unlabelled = true;
     }
+    TRY(clean_read_list(&o.clean, &stage->tokenizer.clean));
     TRY(options_text(&about, table, true, identity));
     stage->identity = *identity;
     return STATUS_OK;

@@ -98,6 +98,8 @@ static status print(const token_parts *p, const survey *v, const duplicate_count
     fprintf(to, "  cut           at %s: %s rows, %.2f%%\n", grouped(v->max_length), grouped(*v->cut), share(*v->cut, rows));
     if (!p->job->rules->na_keep)
         fprintf(to, "  missing text  %s rows, filled\n", grouped(*v->missing));
+    if (p->job->clean)
+        fprintf(to, "  cleaned       %s rows changed\n", grouped(*v->cleaned));
     fprintf(to, "  invalid UTF-8 %s places in %s rows, replaced by U+FFFD\n", grouped(*v->replaced), grouped(*v->rows_replaced));
     fprintf(to, "  duplicates    %s rows repeat a text; %s texts occur more than once", grouped(d->rows), grouped(d->texts));
     fprintf(to, c->labels ? ", %s of them with different labels\n" : "\n", grouped(d->conflicts));

@@ -150,6 +150,7 @@ static status make_row(row_maker *m, rowfile_row *r, int64_t *unknown)
     r->tokens = t.count;
     r->text_hash = t.text_hash;
     *unknown = t.unknown;
+    *m->counts->cleaned += t.cleaned;
     count_replaced(m, replaced + t.replaced);
     return STATUS_OK;
 }
@@ -182,14 +183,15 @@ status rows_count(row_maker *m)
             return STATUS_OK;
         csv_field f;
         rowfile_row r;
-        int64_t replaced = 0, in_text = 0;
+        tokenizer_tokens t;
+        int64_t replaced = 0;
         csv_reader_field(m->reader, at->id, &f);
         TRY(repair_id(m, &f, &r, &replaced));
         if (lang_of(m, at, &replaced) < 0)
             return rows_changed(m);
         text_of(m, at, &f);
-        if (utf8_valid_prefix(f.text, f.bytes) < f.bytes)
-            utf8_replaced_bytes(f.text, f.bytes, &in_text);
-        count_replaced(m, replaced + in_text);
+        TRY(tokenizer_prepare(m->job->tokenizer, m->scratch, f.text, f.bytes, &t));
+        *m->counts->cleaned += t.cleaned;
+        count_replaced(m, replaced + t.replaced);
     }
 }

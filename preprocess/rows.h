@@ -6,7 +6,7 @@
  *     while (rows_next(m, &row, &unknown, &more) == STATUS_OK && more) ...     // row is valid until the next call
  *     rows_free(m);
  *
- * Missing texts and invalid UTF-8 are counted in the survey. Local.
+ * Missing texts, cleaned texts and invalid UTF-8 are counted in the survey. Local.
  */
 #ifndef FRETSAW_PREPROCESS_ROWS_H
 #define FRETSAW_PREPROCESS_ROWS_H
@@ -22,6 +22,7 @@ typedef struct parts_job {
     const tokenizer *tokenizer;
     const rowfile_meta *meta;
     const option_list *fill;
+    bool clean;             /* texts are cleaned, so the report says how many */
     const char *out;
 } parts_job;
 

@@ -251,7 +251,7 @@ static status run(stage_state *s, FILE *report)
         return STATUS_OK;
     TRY(comm_agree(describe(s)));
     s->job = (parts_job){.splits = &s->splits, .rules = &o->rules, .checked = &s->checked, .tokenizer = s->tokenizer, .meta = &s->meta, .fill = &o->fill,
-                         .out = o->out};
+                         .clean = o->tokenizer.clean != 0, .out = o->out};
     TRY(comm_agree(parts_plan(&s->job, &s->parts)));
     TRY(comm_agree(survey_create(s->checked.langs.count, s->checked.labels, o->report_length, tokenizer_special_ids(s->tokenizer).unk, &s->counts)));
     TRY(comm_agree(comm_rank() == 0 ? claim_folder(s) : STATUS_OK));

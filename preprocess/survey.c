@@ -10,8 +10,8 @@ enum { BLOCK = ROWFILE_CHUNK };
 status survey_create(int64_t langs, int64_t labels, int64_t max_length, uint32_t unk, survey *v)
 {
     int64_t **const arrays[] = {&v->lengths, &v->lang_rows, &v->lang_ids, &v->lang_cut, &v->labelled,  &v->positive, &v->ids,
-                                &v->unknown, &v->cut,       &v->kept_parts, &v->missing, &v->replaced, &v->rows_replaced};
-    const int64_t sizes[] = {SURVEY_LENGTHS + 1, langs, langs, langs, labels, labels, 1, 1, 1, 1, 1, 1, 1};
+                                &v->unknown, &v->cut,       &v->kept_parts, &v->missing, &v->replaced, &v->rows_replaced, &v->cleaned};
+    const int64_t sizes[] = {SURVEY_LENGTHS + 1, langs, langs, langs, labels, labels, 1, 1, 1, 1, 1, 1, 1, 1};
     *v = (survey){.max_length = max_length, .unk = unk, .labels = labels};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         v->count += (size_t)sizes[i];

@@ -22,6 +22,7 @@ typedef struct survey {
     int64_t *labelled, *positive;                  /* by label */
     int64_t *ids, *unknown, *cut, *kept_parts;     /* one each */
     int64_t *missing, *replaced, *rows_replaced;   /* texts filled; U+FFFD for invalid UTF-8 in ids, texts, languages; rows with one */
+    int64_t *cleaned;                              /* texts that cleaning changed */
     int64_t longest;
     int64_t max_length, labels;
     uint32_t unk;

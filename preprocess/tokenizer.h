@@ -26,7 +26,6 @@ typedef enum tokenizer_choice { TOKENIZER_AUTO, TOKENIZER_YES, TOKENIZER_NO } to
 /* Whose ids, recorded in the identity: the reference's, or those of the Rust tokenizers library (transformers 5), which knows an older
  * Unicode, never composes (no NFC), and keeps unassigned code points. */
 typedef enum tokenizer_match { TOKENIZER_MATCH_PYTHON, TOKENIZER_MATCH_RUST } tokenizer_match;
-typedef enum tokenizer_clean { TOKENIZER_CLEAN_NONE } tokenizer_clean;   /* changes to the text beforehand; recorded */
 
 /* All zero is the default. AUTO takes the value of tokenizer_config.json in the vocabulary's folder where it has one. Without:
  * lower_case is yes, as BertTokenizer has it, but a vocabulary with capitals is refused then, since only the user can know;
@@ -36,7 +35,7 @@ typedef struct tokenizer_settings {
     tokenizer_choice strip_accents;
     tokenizer_choice tokenize_chinese_chars;
     tokenizer_match match;
-    tokenizer_clean clean;
+    unsigned clean; /* steps of clean.h, done to every text beforehand; recorded in the identity */
 } tokenizer_settings;
 
 typedef struct tokenizer_tokens {
@@ -44,7 +43,10 @@ typedef struct tokenizer_tokens {
     int64_t count;
     int64_t unknown;    /* how many of them are [UNK] */
     int64_t replaced;   /* U+FFFD that stand for invalid UTF-8 in the text */
-    uint64_t text_hash; /* XXH3-64 of the repaired text after split-and-join: the row file's `text_hash` */
+    uint64_t text_hash; /* XXH3-64 of the repaired and cleaned text after split-and-join: the row file's `text_hash` */
+    bool cleaned;       /* cleaning changed the text */
+    const char *text;   /* that text after split-and-join, `text_bytes` of valid UTF-8; owned by the scratch likewise */
+    size_t text_bytes;
 } tokenizer_tokens;
 
 /* `vocab` is a folder with vocab.txt or, without that, tokenizer.json; or one of these files (then no tokenizer_config.json is read; a name in
@@ -57,9 +59,12 @@ void tokenizer_free(tokenizer *t);
 status tokenizer_scratch_create(const tokenizer *t, tokenizer_scratch **out);
 void tokenizer_scratch_free(tokenizer_scratch *s);
 
-/* Tokens of text[0..n-1]: any bytes; invalid UTF-8 is replaced first, as Python's errors="replace" does. text may be NULL when n
- * is 0. `s` was created for `t`. Errors: STATUS_RESOURCE. */
+/* Tokens of text[0..n-1]: any bytes; invalid UTF-8 is replaced first, as Python's errors="replace" does, then the text is cleaned as the
+ * settings say. text may be NULL when n is 0. `s` was created for `t`. Errors: STATUS_RESOURCE. */
 status tokenizer_encode(const tokenizer *t, tokenizer_scratch *s, const char *text, size_t n, tokenizer_tokens *out);
+
+/* The same as far as the text goes, without its ids: `count` and `unknown` are 0. */
+status tokenizer_prepare(const tokenizer *t, tokenizer_scratch *s, const char *text, size_t n, tokenizer_tokens *out);
 
 /* Ids the vocabulary gives to the special tokens. */
 typedef struct tokenizer_specials {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/hash.h"
+#include "preprocess/clean.h"
 #include "preprocess/normalise.h"
 #include "preprocess/tokenizer.h"
 #include "preprocess/tokenizer_cache.h"
@@ -25,6 +26,7 @@ struct tokenizer_scratch {
     size_t repaired_room, joined_room, word_room;
     size_t word_bytes, word_points; /* the word being put together */
     normalise_word full;
+    clean_buffer clean;
 };
 
 status tokenizer_scratch_create(const tokenizer *t, tokenizer_scratch **out)
@@ -51,6 +53,7 @@ void tokenizer_scratch_free(tokenizer_scratch *s)
     free(s->joined);
     free(s->word);
     normalise_free(&s->full);
+    clean_free(&s->clean);
     free(s);
 }
 
@@ -381,22 +384,35 @@ static status encode_joined(const tokenizer *t, tokenizer_scratch *s, const char
     return encode_gap(t, s, p, n, n, &x);
 }
 
-status tokenizer_encode(const tokenizer *t, tokenizer_scratch *s, const char *text, size_t n, tokenizer_tokens *out)
+status tokenizer_prepare(const tokenizer *t, tokenizer_scratch *s, const char *text, size_t n, tokenizer_tokens *out)
 {
     memset(out, 0, sizeof *out);
-    s->count = s->unknown = 0;
     if (utf8_valid_prefix(text, n) < n) {
         size_t bytes = utf8_replaced_bytes(text, n, &out->replaced);
         TRY(make_room(&s->repaired, &s->repaired_room, bytes));
         n = utf8_replace(text, n, s->repaired);
         text = s->repaired;
     }
+    if (t->settings.clean) {
+        const char *given = text;
+        TRY(clean_text(t->settings.clean, &s->clean, text, n, &text, &n));
+        out->cleaned = text != given;
+    }
     TRY(make_room(&s->joined, &s->joined_room, n + PADDING));
     size_t joined = scan_join(text, n, s->joined);
     memset(s->joined + joined, ' ', PADDING);
+    out->text = s->joined;
+    out->text_bytes = joined;
     out->text_hash = hash_xxh3(s->joined, joined);
-    TRY(room_for_ids(s, joined / 4));
-    TRY(encode_joined(t, s, s->joined, joined));
+    return STATUS_OK;
+}
+
+status tokenizer_encode(const tokenizer *t, tokenizer_scratch *s, const char *text, size_t n, tokenizer_tokens *out)
+{
+    TRY(tokenizer_prepare(t, s, text, n, out));
+    s->count = s->unknown = 0;
+    TRY(room_for_ids(s, out->text_bytes / 4));
+    TRY(encode_joined(t, s, s->joined, out->text_bytes));
     out->ids = s->ids;
     out->count = (int64_t)s->count;
     out->unknown = (int64_t)s->unknown;

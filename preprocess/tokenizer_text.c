@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preprocess/clean.h"
 #include "preprocess/tokenizer.h"
 #include "preprocess/tokenizer_table.h"
 #include "preprocess/utf8.h"
@@ -100,7 +101,7 @@ static void put_value(FILE *f, const char *key, const char *value)
 status tokenizer_identity(const tokenizer *t, const tokenizer_row_rules *rules, char **text)
 {
     size_t bytes;
-    char tokens_text[32] = "none";
+    char tokens_text[32] = "none", clean[CLEAN_NAME];
     *text = NULL;
     if (rules->max_tokens > 0)
         snprintf(tokens_text, sizeof tokens_text, "%lld", (long long)rules->max_tokens);
@@ -109,7 +110,8 @@ status tokenizer_identity(const tokenizer *t, const tokenizer_row_rules *rules, 
         return fail(STATUS_RESOURCE, "out of memory: the tokenizer's identity");
     put_value(f, "algorithm", "wordpiece");
     put_value(f, "cjk", t->cjk ? "yes" : "no");
-    put_value(f, "clean", "none");
+    clean_name(t->settings.clean, clean);
+    put_value(f, "clean", clean);
     put_value(f, "fill", rules->fill ? rules->fill : "");
     put_value(f, "lower", t->lower ? "yes" : "no");
     put_value(f, "match", t->rust ? "rust" : "python");

@@ -5,16 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preprocess/clean.h"
+
 /* Ids of one text, and how many of them stay. */
 typedef struct side {
     uint32_t *ids;
     int64_t count, kept;
 } side;
 
-static status encode_side(const tokenizer *t, tokenizer_scratch *s, const char *text, size_t bytes, side *to, view_encoding *e)
+static status encode_side(const tokenizer *t, tokenizer_scratch *s, const char *text, size_t bytes, side *to, view_encoding *e, int which)
 {
     tokenizer_tokens k;
     TRY(tokenizer_encode(t, s, text, bytes, &k));
+    TRY(memory_new(&e->text[which], k.text_bytes + 1, "a text"));
+    memcpy(e->text[which], k.text, k.text_bytes);
+    e->text_bytes[which] = k.text_bytes;
     TRY(memory_new(&to->ids, (size_t)k.count * sizeof *to->ids, "a text's ids"));
     if (k.count)
         memcpy(to->ids, k.ids, (size_t)k.count * sizeof *to->ids);
@@ -85,9 +90,9 @@ status view_encode(const tokenizer *t, const char *a, size_t a_bytes, const char
     if (o->pad && !o->max_length)
         return fail(STATUS_USAGE, "--pad needs --max-length N: the length to fill up to");
     TRY_DONE(tokenizer_scratch_create(t, &s));
-    TRY_DONE(encode_side(t, s, a, a_bytes, &one, out));
+    TRY_DONE(encode_side(t, s, a, a_bytes, &one, out, 0));
     if (b)
-        TRY_DONE(encode_side(t, s, b, b_bytes, &two, out));
+        TRY_DONE(encode_side(t, s, b, b_bytes, &two, out, 1));
     int64_t tokens = one.count + 2 + (b ? two.count + 1 : 0);
     if (o->max_length && tokens > o->max_length) {
         out->cut = tokens - o->max_length;
@@ -109,6 +114,8 @@ void view_encoding_free(view_encoding *e)
     free(e->ids);
     free(e->mask);
     free(e->types);
+    free(e->text[0]);
+    free(e->text[1]);
     memset(e, 0, sizeof *e);
 }
 
@@ -135,14 +142,27 @@ static void print_row(FILE *out, const char *name, const uint32_t *values, int64
     fputc('\n', out);
 }
 
-static status print(const tokenizer *t, const view_encoding *e, FILE *out)
+static void print_cleaned(const view_encoding *e, unsigned steps, FILE *out)
+{
+    char name[CLEAN_NAME];
+    clean_name(steps, name);
+    for (int i = 0; i < 2 && e->text[i]; i++) {
+        fprintf(out, "cleaned (%s): ", name);
+        fwrite(e->text[i], 1, e->text_bytes[i], out);
+        fputc('\n', out);
+    }
+}
+
+static status print(const tokenizer *t, const view_encoding *e, unsigned clean, FILE *out)
 {
     char *decoded;
     size_t bytes;
     fprintf(out, "vocabulary: %" PRId64 " pieces, lower case: %s\n", tokenizer_vocabulary_size(t), tokenizer_lower_case(t) ? "yes" : "no");
-    fprintf(out, "tokens: %" PRId64 ", cut: %" PRId64 ", [UNK]: %" PRId64 ", U+FFFD for invalid bytes: %" PRId64 "\n\n", e->length, e->cut,
+    fprintf(out, "tokens: %" PRId64 ", cut: %" PRId64 ", [UNK]: %" PRId64 ", U+FFFD for invalid bytes: %" PRId64 "\n", e->length, e->cut,
             e->unknown, e->replaced);
-    fprintf(out, "%8s %8s %5s %5s  %s\n", "position", "id", "mask", "type", "piece");
+    if (clean)
+        print_cleaned(e, clean, out);
+    fprintf(out, "\n%8s %8s %5s %5s  %s\n", "position", "id", "mask", "type", "piece");
     for (int64_t i = 0; i < e->length; i++) {
         const char *piece = tokenizer_piece(t, e->ids[i], &bytes);
         fprintf(out, "%8" PRId64 " %8" PRIu32 " %5" PRIu32 " %5" PRIu32 "  ", i, e->ids[i], e->mask[i], e->types[i]);
@@ -186,7 +206,7 @@ status view_run(const view_options *o, FILE *out)
         bytes[1] = text[1] ? strlen(text[1]) : 0;
     }
     TRY_DONE(view_encode(t, text[0], bytes[0], text[1], bytes[1], o, &e));
-    TRY_DONE(print(t, &e, out));
+    TRY_DONE(print(t, &e, o->settings.clean, out));
 done:
     view_encoding_free(&e);
     free(input);

@@ -3,7 +3,7 @@
  *     view_options o = {.vocab = "mbert/", .text = {"You are kind.", NULL}, .max_length = 16, .pad = true};
  *     TRY(view_run(&o, stdout));
  *
- * prints the settings, one line a token (position, id, attention mask, token type, piece), the decoded text, and each row of
+ * prints the settings, the cleaned text if there is cleaning, one line a token (position, id, attention mask, token type, piece), the decoded text, and each row of
  * numbers on one line, to copy.
  */
 #ifndef FRETSAW_PREPROCESS_VIEW_H
@@ -35,6 +35,8 @@ typedef struct view_encoding {
     uint32_t *ids, *mask, *types;
     int64_t cut; /* tokens left out to keep to max_length */
     int64_t unknown, replaced;
+    char *text[2]; /* as they were tokenized: repaired, cleaned, split and joined; NUL-terminated; text[1] NULL without a second one */
+    size_t text_bytes[2];
 } view_encoding;
 
 /* Local. Encodes a pair (b NULL: one text) as the reference's __call__(a, b, truncation=True, max_length=...) does; a pair is cut

@@ -21,6 +21,7 @@ exit_code|common/program.c|comm_abort(st);|comm_abort(st == 4 ? 3 : st);|^exit_c
 missing_word|preprocess/missing.c|"n/a",|"N/a",|^csv_oracle$
 utf8_first_vector|preprocess/utf8.c|_mm256_alignr_epi8(x, across, 13)|_mm256_alignr_epi8(x, across, 14)|^tokens$
 utf8_fourth_byte|preprocess/utf8.c|_mm256_set1_epi8(0xF0 - 0x80)|_mm256_set1_epi8(0xF1 - 0x80)|^tokens$
+clean_bare_name|preprocess/clean.c|(e = find_entity(p, n)) && e->bare|(e = find_entity(p, n))|^clean$
 manifest_seal|store/manifest.c|memcmp(seal + SEAL_HEAD, hex, HASH_HEX - 1) != 0|memcmp(seal + SEAL_HEAD, hex, HASH_HEX - 2) != 0|^manifest$
 split_cut|preprocess/splits.c|state ^= (int)piece[k].flips;|state = (int)piece[k].flips;|^csv_cuts$
 max_last_on_ties|model/cpu/kernel_point.c|where = veci_select(greater, veci_set((uint32_t)t), where);|where = veci_select(vec_gt(best, x), where, veci_set((uint32_t)t));|^ops$

@@ -1,0 +1,10 @@
+fretsaw_test(clean SOURCES unit/clean_test.c LINK fretsaw_support fretsaw_tokens)
+find_program(FRETSAW_PYTHON NAMES python3.11 python3)
+if(FRETSAW_PYTHON) # skipped where this Python has another Unicode version
+  add_test(NAME clean_python COMMAND ${FRETSAW_PYTHON} ${PROJECT_SOURCE_DIR}/tests/unit/clean_reference.py $<TARGET_FILE:test_clean>)
+  set_tests_properties(clean_python PROPERTIES TIMEOUT 600 LABELS "unit;release-only" SKIP_RETURN_CODE 77 ENVIRONMENT "${FRETSAW_TEST_ENVIRONMENT}")
+  add_test(NAME clean_python_long COMMAND ${FRETSAW_PYTHON} ${PROJECT_SOURCE_DIR}/tests/unit/clean_reference.py $<TARGET_FILE:test_clean> --all --strings 20000)
+  set_tests_properties(clean_python_long PROPERTIES TIMEOUT 900 LABELS "unit;slow" SKIP_RETURN_CODE 77 ENVIRONMENT "${FRETSAW_TEST_ENVIRONMENT}")
+  add_test(NAME clean_tables COMMAND ${FRETSAW_PYTHON} ${PROJECT_SOURCE_DIR}/preprocess/make_clean.py --check)
+  set_tests_properties(clean_tables PROPERTIES TIMEOUT 120 LABELS unit SKIP_RETURN_CODE 77)
+endif()
