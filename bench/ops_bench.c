@@ -110,9 +110,10 @@ static void measure(backend *be, const shape *s)
     int64_t n = 4 * F * H;
     float *p = random_floats(be, n), *g = random_floats(be, n), *m1 = random_floats(be, n), *m2 = random_floats(be, n);
     adamw_step step = {0.9f, 0.1f, 0.999f, 0.001f, 1e-6f, 1e-6f, 1e-8f};
+    uint64_t hash = 0;
     op->zero(be, m2, (size_t)n * sizeof(float));
-    TIME("  adamw, a million parameters", 0, op->adamw(be, 1000000, 0, &step, 1, g, m1, m2, p));
-    TIME("  adamw, four feed-forwards", 0, op->adamw(be, n, 0, &step, 1, g, m1, m2, p));
+    TIME("  adamw, a million parameters", 0, op->adamw(be, 1000000, 0, &step, 1, g, m1, m2, p, &hash));
+    TIME("  adamw, four feed-forwards", 0, op->adamw(be, n, 0, &step, 1, g, m1, m2, p, &hash));
     TIME("  add, four feed-forwards", 0, op->add(be, p, g, n));
 }
 

@@ -7,8 +7,12 @@
  *
  * Matrices are row-major and contiguous, float32. Letters: T tokens, B rows, H hidden, N heads, D = H/N, F feed-forward,
  * V vocabulary, C outputs, I/O a linear layer's inputs and outputs. Linear weights are O x I, as PyTorch stores them.
- * All pointers are memory of the back end (ops->allocate). Operations are local, use the back end's own threads, allocate
- * nothing, and cannot fail on the CPU; a device back end keeps its first error for ops->check. Exactness (docs/reproducibility.md):
+ * All pointers are memory of the back end (ops->allocate), which the host can read on the CPU only; a batch, ids and what is said to be the host's lie
+ * in the host's memory, and may be changed as soon as the call is back. Operations are local, use the back end's own threads, allocate
+ * nothing, and cannot fail on the CPU; a device works them off in their order behind the caller's back and keeps its first error for ops->check.
+ * Activations (T x anything) are elements of the back end's type: float on the CPU. With a 16-bit type, `float *` stands for memory of two bytes an
+ * element in which the back end alone can read; everything else (statistics, pooled, logits, gradients of parameters, parameters) is float always.
+ * Exactness (docs/reproducibility.md):
  * every element of a product is one fmaf chain over all of k, ascending; "+=" continues that chain from the value that is there,
  * so cutting a lane's tokens into micro-batches changes no bit. No result depends on the number of threads or the vector width.
  */
@@ -51,6 +55,17 @@ typedef struct adamw_step {
     float decay;     /* lr * weight decay */
 } adamw_step;
 
+/* Rows of the word table's gradient in one piece of a sum: row i is that of ids[i], and lies i * width - skip floats behind `rows`, so that a piece
+ * may begin within a row. `lanes` of the tree over lanes went into it. */
+enum { ROW_PIECES = 4096 }; /* at most, as lanes */
+typedef struct row_piece {
+    const int32_t *ids; /* host; ascending */
+    int64_t count;
+    const float *rows;
+    int64_t skip;
+    int64_t lanes;
+} row_piece;
+
 typedef struct backend_ops {
     const char *name;
 
@@ -62,7 +77,12 @@ typedef struct backend_ops {
     void (*zero)(backend *be, void *p, size_t bytes);
     void (*add)(backend *be, float *to, const float *from, int64_t n); /* to += from; one rounded addition an element */
     status (*check)(backend *be);                                    /* the first error since the last check */
-    void (*parameters_changed)(backend *be);                        /* weights kept in packed form are stale from here on */
+    void (*wait)(backend *be);      /* all that was asked for is done, and every value promised to the host is there */
+    void (*wait_loss)(backend *be); /* the row losses of the last loss_forward are there; what was asked for after it may still be under way */
+    /* Weights that operations are given lie in these n floats, which are the caller's; a back end of another type keeps its own copy. Once, before
+     * the first operation on weights. Errors: STATUS_RESOURCE. */
+    status (*keep_parameters)(backend *be, const float *parameters, int64_t n);
+    void (*parameters_changed)(backend *be); /* that copy is stale from here on */
     void (*close)(backend *be);
 
     /* ---- linear layers; x: T x I, y, dy: T x O, weight: O x I, bias: O ---- */
@@ -111,20 +131,39 @@ typedef struct backend_ops {
     void (*head_backward)(backend *be, const batch *b, int64_t H, int64_t C, const float *dlogits, const float *dropped, const dropout *drop,
                           const float *weight, float *dpooled, float *dweight, float *dbias); /* dweight, dbias += */
     /* Row losses in double (sum over C of the element losses, host memory, B) and dlogits = (sigmoid(z) - label) * factor (dlogits may be NULL).
-     * loss(z, y) = max(z, 0) - z y + log1p(exp(-|z|)). */
+     * loss(z, y) = max(z, 0) - z y + log1p(exp(-|z|)). The losses are there after wait_loss. */
     void (*loss_forward)(backend *be, const batch *b, int64_t C, const float *logits, float factor, double *row_loss_host, float *dlogits);
     /* probability = sigmoid(logit), n elements. */
     void (*sigmoid)(backend *be, int64_t n, const float *logits, float *probability);
 
     /* ---- optimizer on n consecutive parameters: m = b1 m + (1-b1) g; v = b2 v + (1-b2) g g; p -= step_size * m / (sqrt v + eps); p -= decay * p ----
-     * `decayed` nonzero where decay applies. Returns sum over elements of mix64(first_index + i, bits of the new p) mod 2^64 (common/hash.h),
-     * so that the state hash costs no pass of its own. grad NULL: a gradient of zeros. */
-    uint64_t (*adamw)(backend *be, int64_t n, int64_t first_index, const adamw_step *s, int decayed, const float *grad, float *m, float *v, float *p);
+     * `decayed` nonzero where decay applies. *hash (host) += sum over elements of mix64(first_index + i, bits of the new p) mod 2^64 (common/hash.h),
+     * so that the state hash costs no pass of its own; it is there after wait. grad NULL: a gradient of zeros. */
+    void (*adamw)(backend *be, int64_t n, int64_t first_index, const adamw_step *s, int decayed, const float *grad, float *m, float *v, float *p,
+                  uint64_t *hash);
+
+    /* ---- rows of the word table's gradient, `width` floats each ----
+     * older: rows of older_ids become the rows of both lists' ids, ascending (there is room): older + newer, one addition an element, where both have the
+     * id, else the row as it is. The lists are the host's. */
+    void (*merge_rows)(backend *be, int64_t width, float *older, const int32_t *older_ids, int64_t older_count, const float *newer,
+                       const int32_t *newer_ids, int64_t newer_count);
+    /* to (end - first floats) = parameters [first, end) of the word table's gradient: each element the sum over the pieces that have its row, by the
+     * tree over lanes (common/tree.h), pieces in lane order; 0 where none has it. */
+    void (*fold_rows)(backend *be, int64_t width, int64_t first, int64_t end, const row_piece *pieces, int count, float *to);
 } backend_ops;
+
+typedef enum backend_type { TYPE_FLOAT32, TYPE_BFLOAT16, TYPE_FLOAT16 } backend_type;
 
 /* Every back end's own struct begins with this. */
 struct backend {
     const backend_ops *ops;
+    backend_type type;            /* of activations */
+    const struct device *device;  /* what only a device has (model/device.h); NULL: memory of the back end is the host's */
 };
+
+static inline size_t backend_type_bytes(backend_type type)
+{
+    return type == TYPE_FLOAT32 ? 4 : 2;
+}
 
 #endif

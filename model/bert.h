@@ -6,6 +6,7 @@
  *     bert_forward(net, batch);
  *     bert_loss(net, batch, factor, row_loss);
  *     bert_backward(net, batch, gradient);             // gradients are added
+ *     bert_wait_loss(net);                             // row_loss is there
  *
  * Which tokens a row is pooled over is the batch's choice: packed rows (`real` pooling) or rows with padding (`padded`), whose
  * padding is queried and pooled but never a key. Nothing is allocated after bert_create; operations run on the back end's threads.
@@ -67,8 +68,10 @@ void bert_set_dropout(bert *net, const bert_dropout *drop);
 /* Logits of all rows, B x C, in memory of the back end, valid until the next call. The batch is within the limits. */
 const float *bert_forward(bert *net, const batch *b);
 /* After bert_forward on `b`, which has labels: each row's sum of element losses (B doubles, host) and, for the way back,
- * (sigmoid(logit) - label) * factor; factor = 1 / (lanes * batch * C). row_loss must be given. */
+ * (sigmoid(logit) - label) * factor; factor = 1 / (lanes * batch * C). row_loss must be given, and is filled by bert_wait_loss at the latest: a
+ * device computes on meanwhile. */
 void bert_loss(bert *net, const batch *b, float factor, double *row_loss);
+void bert_wait_loss(bert *net);
 /* After bert_loss on `b`: adds the gradient of every trainable tensor. The gradient was begun with all of the lane's ids. */
 void bert_backward(bert *net, const batch *b, gradient *g);
 /* After bert_forward on `b`: sigmoid(logit), B x C floats on the host. */

@@ -95,6 +95,13 @@ void bert_loss(bert *net, const batch *b, float factor, double *row_loss)
     phase_add(&net->timer, PHASE_HEAD, clock);
 }
 
+void bert_wait_loss(bert *net)
+{
+    double clock = phase_clock();
+    net->be->ops->wait_loss(net->be);
+    phase_add(&net->timer, PHASE_HEAD, clock);
+}
+
 void bert_probabilities(bert *net, const batch *b, float *out)
 {
     const int64_t n = b->rows * net->table->outputs;

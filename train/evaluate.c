@@ -83,6 +83,7 @@ static void score_batch(work *w)
     bert_forward(w->t->net, b);
     bert_loss(w->t->net, b, 0, w->loss + done);
     bert_probabilities(w->t->net, b, w->score + done * w->outputs);
+    bert_wait_loss(w->t->net);
     w->scored += b->rows;
     batch_builder_begin(w->builder, 0);
 }

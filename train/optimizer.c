@@ -69,8 +69,8 @@ void optimizer_update(optimizer *o, const reduce_slice *slice)
     tensor_range range;
     for (int64_t at = slice->first; tensor_table_range(o->table, at, slice->first + slice->count, &range); at += range.count) {
         const float *grad = slice->gradient ? slice->gradient + (at - slice->first) : NULL;
-        o->tensor_hash[range.tensor - o->table->tensors] += o->be->ops->adamw(o->be, range.count, at, &o->scalars, range.tensor->decay, grad,
-                                                                              o->m + (at - o->first), o->v + (at - o->first), o->parameters + at);
+        o->be->ops->adamw(o->be, range.count, at, &o->scalars, range.tensor->decay, grad, o->m + (at - o->first), o->v + (at - o->first),
+                          o->parameters + at, &o->tensor_hash[range.tensor - o->table->tensors]);
     }
 }
 

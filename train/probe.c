@@ -86,12 +86,15 @@ static void one_step(probe *p, int64_t t)
     bert_loss(p->net, b, 0.1f, loss);
     bert_probabilities(p->net, b, score);
     bert_backward(p->net, b, p->sum);
+    bert_wait_loss(p->net);
     mix(p, loss, sizeof loss);
     mix(p, score, sizeof score);
     mix(p, p->sum->dense, (size_t)p->table->dense * sizeof(float));
     mix(p, p->sum->rows, (size_t)(p->sum->count * p->sum->hidden) * sizeof(float));
     adamw_step s = adamw_scalars(&(adamw_options){.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-6, .decay = 0.01}, 1e-3, t);
-    uint64_t state = p->be->ops->adamw(p->be, p->table->dense, p->table->word, &s, 1, p->sum->dense, p->m, p->v, p->parameters + p->table->word);
+    uint64_t state = 0;
+    p->be->ops->adamw(p->be, p->table->dense, p->table->word, &s, 1, p->sum->dense, p->m, p->v, p->parameters + p->table->word, &state);
+    p->be->ops->wait(p->be);
     p->be->ops->parameters_changed(p->be);
     mix(p, &state, sizeof state);
     mix(p, p->parameters, (size_t)p->table->parameters * sizeof(float));

@@ -5,6 +5,7 @@
 
 #include "common/comm.h"
 #include "train/deal.h"
+#include "train/exchange.h"
 
 /* A sum that some rank brings: a whole aligned subtree of lanes. */
 typedef struct piece {
@@ -16,11 +17,6 @@ typedef struct piece {
     const float *rows; /* own pieces: the row of ids[0] */
     float *dense;      /* own pieces: the dense gradient */
     float *window[2];  /* of other ranks: what has come in for an even or odd round */
-    /* Of the word window at hand: */
-    int64_t next, end; /* rows that are left */
-    const float *base; /* where the run of rows begins, `skip` floats into the row of ids[0] */
-    int64_t skip;
-    const float *found; /* this piece's part of the row at hand, or NULL */
 } piece;
 
 struct reduce {
@@ -34,9 +30,11 @@ struct reduce {
     int64_t *first;        /* ranks + 1: first parameter of each rank */
     int64_t rounds, round; /* of the current exchange */
     sums *mine;
-    float *sum;              /* a window of the word table, made dense */
-    int64_t *counts_out;     /* pieces of mine x ranks */
-    comm_request *flight[2]; /* messages of even and odd rounds */
+    float *sum;           /* a window of the word table, made dense */
+    row_piece *rows;      /* pieces: what each has for the word window at hand */
+    int64_t *counts_out;  /* pieces of mine x ranks */
+    comm_request *lists;  /* messages about ids */
+    exchange *flight[2];  /* gradients of even and odd rounds */
 };
 
 int64_t reduce_stripes(const tensor_table *table, int64_t stripe)
@@ -166,6 +164,18 @@ static status create_pieces(reduce *r, int64_t lanes, int64_t lane_tokens)
     return STATUS_OK;
 }
 
+/* Room for the most messages and floats of one round. */
+static status create_messages(reduce *r)
+{
+    int most = r->pieces + 2 * TREE_DEPTH * r->ranks;
+    int64_t own = 0, others = 0;
+    for (int i = 0; i < r->pieces; i++)
+        *(r->piece[i].rank == r->rank ? &own : &others) += r->window_size;
+    TRY(comm_requests_create(most, &r->lists));
+    TRY(exchange_create(r->be, most, own * (r->ranks - 1), others, &r->flight[0]));
+    return exchange_create(r->be, most, own * (r->ranks - 1), others, &r->flight[1]);
+}
+
 status reduce_create(backend *be, const tensor_table *table, int64_t lanes, int64_t lane_tokens, int64_t stripe, reduce_kind kind, reduce **out)
 {
     reduce *r;
@@ -189,8 +199,8 @@ status reduce_create(backend *be, const tensor_table *table, int64_t lanes, int6
     TRY(be->ops->allocate(be, (size_t)r->window_size * sizeof(float), "a window of gradients", &room));
     r->sum = room;
     TRY(memory_new(&r->counts_out, 2 * TREE_DEPTH * (size_t)r->ranks * sizeof *r->counts_out, "the reduction"));
-    TRY(comm_requests_create(r->pieces + 2 * TREE_DEPTH * r->ranks, &r->flight[0]));
-    return comm_requests_create(r->pieces + 2 * TREE_DEPTH * r->ranks, &r->flight[1]);
+    TRY(memory_new(&r->rows, (size_t)r->pieces * sizeof *r->rows, "the reduction"));
+    return create_messages(r);
 }
 
 void reduce_free(reduce *r)
@@ -208,8 +218,10 @@ void reduce_free(reduce *r)
     }
     if (r->sum)
         r->be->ops->release(r->be, r->sum);
-    comm_requests_free(r->flight[0]);
-    comm_requests_free(r->flight[1]);
+    comm_requests_free(r->lists);
+    exchange_free(r->flight[0]);
+    exchange_free(r->flight[1]);
+    free(r->rows);
     free(r->piece);
     free(r->first);
     free(r->counts_out);
@@ -233,7 +245,7 @@ size_t reduce_bytes(const tensor_table *table, int64_t lanes, int64_t lane_token
 /* How many of my word rows meet each owner's parameters, then their ids: an owner knows from them the size of every later message. */
 static void exchange_ids(reduce *r)
 {
-    comm_request *q = r->flight[0];
+    comm_request *q = r->lists;
     int64_t width = r->table->config.hidden, from, to, start, floats;
     bool owner = r->first[r->rank] < r->first[r->rank + 1];
     for (int i = 0; i < r->pieces; i++)
@@ -272,12 +284,12 @@ static void sum_dense(reduce *r)
     for (int i = 1; i < r->mine->pieces; i++)
         r->be->ops->add(r->be, sum->dense, r->mine->slot[i]->dense, sum->dense_count);
     if (r->ranks > 1)
-        comm_sum_float_any_order(sum->dense, (size_t)sum->dense_count);
+        exchange_sum_any_order(r->be, sum->dense, sum->dense_count);
 }
 
 static void start_round(reduce *r, int64_t round)
 {
-    comm_request *q = r->flight[round & 1];
+    exchange *x = r->flight[round & 1];
     int64_t width = r->table->config.hidden, from, to, start, floats;
     window w;
     if (window_at(r, r->rank, round, &w) && (w.word || r->kind == REDUCE_EXACT))
@@ -288,7 +300,7 @@ static void start_round(reduce *r, int64_t round)
             floats = w.end - w.first;
             if (w.word)
                 rows_within(p->ids, p->count, width, w.first, w.end, &from, &to, &start, &floats);
-            comm_start_receive(q, p->window[round & 1], (size_t)floats * sizeof(float), p->rank, p->index);
+            exchange_receive(x, p->window[round & 1], floats, p->rank, p->index);
         }
     for (int step = 1; step < r->ranks; step++) { /* each rank begins with another owner */
         int k = (r->rank + step) % r->ranks;
@@ -298,12 +310,14 @@ static void start_round(reduce *r, int64_t round)
             const gradient *g = r->mine->slot[i];
             if (w.word) {
                 rows_within(g->ids, g->count, width, w.first, w.end, &from, &to, &start, &floats);
-                comm_start_send(q, g->rows + start, (size_t)floats * sizeof(float), k, i);
+                exchange_send(x, g->rows + start, floats, k, i);
             } else {
-                comm_start_send(q, g->dense + (w.first - r->table->word), (size_t)(w.end - w.first) * sizeof(float), k, i);
+                exchange_send(x, g->dense + (w.first - r->table->word), w.end - w.first, k, i);
             }
         }
     }
+    if (r->ranks > 1)
+        exchange_start(x);
 }
 
 void reduce_begin(reduce *r, sums *mine)
@@ -351,81 +365,28 @@ static const float *fold_dense(reduce *r, const window *w, int odd)
     return part[0];
 }
 
-enum { BLOCK = 64 };
-
-typedef struct row_fold {
-    float sum[TREE_DEPTH][BLOCK];
-    bool there[TREE_DEPTH];
-} row_fold;
-
-/* older + newer; an absent part is not added. */
-static void join(row_fold *f, int older, int newer, int64_t n)
-{
-    if (f->there[older] && f->there[newer])
-        for (int64_t k = 0; k < n; k++)
-            f->sum[older][k] += f->sum[newer][k];
-    else if (f->there[newer])
-        memcpy(f->sum[older], f->sum[newer], (size_t)n * sizeof(float));
-    f->there[older] = f->there[older] || f->there[newer];
-}
-
-/* Folds what each piece found of one word row, in blocks, so that partial sums stay on the stack. */
-static void fold_row(const reduce *r, int64_t width, float *to)
-{
-    row_fold f;
-    for (int64_t at = 0; at < width; at += BLOCK) {
-        int64_t n = width - at < BLOCK ? width - at : BLOCK;
-        tree order;
-        int older, newer;
-        tree_begin(&order, 0);
-        for (int i = 0; i < r->pieces; i++) {
-            const piece *p = &r->piece[i];
-            int slot = tree_push(&order, p->lanes);
-            f.there[slot] = p->found != NULL;
-            if (p->found)
-                memcpy(f.sum[slot], p->found + at, (size_t)n * sizeof(float));
-            while (tree_fold(&order, &older, &newer))
-                join(&f, older, newer, n);
-        }
-        while (tree_finish(&order, &older, &newer))
-            join(&f, older, newer, n);
-        memcpy(to + at, f.sum[0], (size_t)n * sizeof(float));
-    }
-}
-
 /* Word rows of the window, folded into a dense one; NULL when there are none. */
 static const float *fold_words(reduce *r, const window *w, int odd)
 {
     int64_t width = r->table->config.hidden;
     bool any = false;
     for (int i = 0; i < r->pieces; i++) {
-        piece *p = &r->piece[i];
-        int64_t start, floats;
-        rows_within(p->ids, p->count, width, w->first, w->end, &p->next, &p->end, &start, &floats);
+        const piece *p = &r->piece[i];
+        int64_t from, to, start, floats;
+        rows_within(p->ids, p->count, width, w->first, w->end, &from, &to, &start, &floats);
         /* Own rows lie end to end from the first id's; what others sent begins where the window does, which may be within a row. */
-        p->base = p->rank == r->rank ? p->rows : p->window[odd];
-        p->skip = p->rank == r->rank ? 0 : start;
-        any = any || p->next < p->end;
+        bool own = p->rank == r->rank;
+        r->rows[i] = (row_piece){.ids = p->ids + from,
+                                 .count = to - from,
+                                 .rows = own ? p->rows + from * width : p->window[odd],
+                                 .skip = own ? 0 : start - from * width,
+                                 .lanes = p->lanes};
+        any = any || from < to;
     }
     if (!any)
         return NULL;
-    memset(r->sum, 0, (size_t)(w->end - w->first) * sizeof(float));
-    for (;;) {
-        int64_t id = INT64_MAX;
-        for (int i = 0; i < r->pieces; i++)
-            if (r->piece[i].next < r->piece[i].end && r->piece[i].ids[r->piece[i].next] < id)
-                id = r->piece[i].ids[r->piece[i].next];
-        if (id == INT64_MAX)
-            return r->sum;
-        int64_t from = id * width > w->first ? id * width : w->first, to = (id + 1) * width < w->end ? (id + 1) * width : w->end;
-        for (int i = 0; i < r->pieces; i++) {
-            piece *p = &r->piece[i];
-            bool has = p->next < p->end && p->ids[p->next] == id;
-            p->found = has ? p->base + (p->next * width + (from - id * width) - p->skip) : NULL;
-            p->next += has;
-        }
-        fold_row(r, to - from, r->sum + (from - w->first));
-    }
+    r->be->ops->fold_rows(r->be, width, w->first, w->end, r->rows, r->pieces, r->sum);
+    return r->sum;
 }
 
 bool reduce_next(reduce *r, reduce_slice *slice)
@@ -435,7 +396,8 @@ bool reduce_next(reduce *r, reduce_slice *slice)
         window w;
         if (r->round < r->rounds)
             start_round(r, r->round);
-        comm_wait_all(r->flight[round & 1]);
+        if (r->ranks > 1)
+            exchange_wait(r->flight[round & 1]);
         if (!window_at(r, r->rank, round, &w))
             continue;
         const float *folded = w.word ? fold_words(r, &w, round & 1) : fold_dense(r, &w, round & 1);

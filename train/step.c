@@ -80,8 +80,9 @@ static status run_lane(trainer *t, int64_t lane, bool *stopped)
     for (const batch *b; !*stopped && (b = feeder_next(t->feeder));) {
         bert_forward(t->net, b);
         bert_loss(t->net, b, t->factor, t->row_loss);
-        TRY(add_losses(t, lane, b, &loss));
         bert_backward(t->net, b, sum);
+        bert_wait_loss(t->net);
+        TRY(add_losses(t, lane, b, &loss));
         *stopped = step_stop_noticed();
     }
     if (!*stopped) {

@@ -80,38 +80,32 @@ void sums_fold(sums *s, double loss)
     s->pieces = s->order.depth;
 }
 
-static int64_t union_count(const gradient *a, const gradient *b)
+/* The ids of both, ascending, in place: from the back, so that none is overwritten before it has moved. */
+static void merge_ids(gradient *older, const gradient *newer)
 {
     int64_t i = 0, j = 0, n = 0;
-    for (; i < a->count && j < b->count; n++) {
-        int32_t x = a->ids[i], y = b->ids[j];
+    for (; i < older->count && j < newer->count; n++) {
+        int32_t x = older->ids[i], y = newer->ids[j];
         i += x <= y;
         j += y <= x;
     }
-    return n + (a->count - i) + (b->count - j);
+    n += (older->count - i) + (newer->count - j);
+    assert(n <= older->capacity);
+    i = older->count - 1;
+    j = newer->count - 1;
+    older->count = n;
+    while (j >= 0) {
+        if (i >= 0 && older->ids[i] >= newer->ids[j]) {
+            j -= older->ids[i] == newer->ids[j];
+            older->ids[--n] = older->ids[i--];
+        } else {
+            older->ids[--n] = newer->ids[j--];
+        }
+    }
 }
 
 void sums_add_rows(gradient *older, const gradient *newer)
 {
-    int64_t width = older->hidden, i = older->count - 1, j = newer->count - 1, to = union_count(older, newer) - 1;
-    size_t bytes = (size_t)width * sizeof(float);
-    assert(to < older->capacity);
-    older->count = to + 1;
-    for (; j >= 0; to--) { /* from the back, so that no row is overwritten before it has moved: to >= i throughout */
-        float *place = older->rows + to * width;
-        if (i >= 0 && older->ids[i] >= newer->ids[j]) {
-            bool both = older->ids[i] == newer->ids[j];
-            if (to != i)
-                memmove(place, older->rows + i * width, bytes);
-            older->ids[to] = older->ids[i--];
-            if (both) {
-                const float *from = newer->rows + j-- * width;
-                for (int64_t k = 0; k < width; k++)
-                    place[k] += from[k];
-            }
-        } else {
-            memcpy(place, newer->rows + j * width, bytes);
-            older->ids[to] = newer->ids[j--];
-        }
-    }
+    older->be->ops->merge_rows(older->be, older->hidden, older->rows, older->ids, older->count, newer->rows, newer->ids, newer->count);
+    merge_ids(older, newer);
 }

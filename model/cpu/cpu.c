@@ -102,9 +102,20 @@ static status cpu_check(backend *be)
     return STATUS_OK;
 }
 
+static void cpu_wait(backend *be)
+{
+    (void)be; /* an operation is over when its call is back */
+}
+
+static status cpu_keep_parameters(backend *be, const float *parameters, int64_t n)
+{
+    (void)be, (void)parameters, (void)n; /* the product packs weights as it reads them: there is no copy, and none can be stale */
+    return STATUS_OK;
+}
+
 static void cpu_parameters_changed(backend *be)
 {
-    (void)be; /* the product packs weights as it reads them: no copy can be stale. A device keeps converted copies. */
+    (void)be;
 }
 
 /* ---- opening and closing ---- */
@@ -135,6 +146,9 @@ static const backend_ops cpu_ops = {
     .zero = cpu_zero,
     .add = cpu_add_op,
     .check = cpu_check,
+    .wait = cpu_wait,
+    .wait_loss = cpu_wait,
+    .keep_parameters = cpu_keep_parameters,
     .parameters_changed = cpu_parameters_changed,
     .close = cpu_close,
     .linear_forward = cpu_linear_forward,
@@ -155,6 +169,8 @@ static const backend_ops cpu_ops = {
     .loss_forward = cpu_loss_forward,
     .sigmoid = cpu_sigmoid,
     .adamw = cpu_adamw,
+    .merge_rows = cpu_merge_rows,
+    .fold_rows = cpu_fold_rows,
 };
 
 /* Bytes of each piece of a worker's scratch. */

@@ -61,6 +61,10 @@ void cpu_head_backward(backend *be, const batch *b, int64_t H, int64_t C, const 
                        const float *weight, float *dpooled, float *dweight, float *dbias);
 void cpu_loss_forward(backend *be, const batch *b, int64_t C, const float *logits, float factor, double *row_loss_host, float *dlogits);
 void cpu_sigmoid(backend *be, int64_t n, const float *logits, float *probability);
-uint64_t cpu_adamw(backend *be, int64_t n, int64_t first_index, const adamw_step *s, int decayed, const float *grad, float *m, float *v, float *p);
+void cpu_adamw(backend *be, int64_t n, int64_t first_index, const adamw_step *s, int decayed, const float *grad, float *m, float *v, float *p,
+               uint64_t *hash);
+void cpu_merge_rows(backend *be, int64_t width, float *older, const int32_t *older_ids, int64_t older_count, const float *newer,
+                    const int32_t *newer_ids, int64_t newer_count);
+void cpu_fold_rows(backend *be, int64_t width, int64_t first, int64_t end, const row_piece *pieces, int count, float *to);
 
 #endif

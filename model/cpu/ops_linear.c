@@ -34,14 +34,13 @@ void cpu_gelu_backward(backend *be, int64_t n, const float *pre, const float *dy
     cpu_run(cpu, cpu->kernel->gelu_backward, &(point_job){.x = pre, .dy = dy, .y = dpre}, n, GRAIN_ELEMENTS);
 }
 
-uint64_t cpu_adamw(backend *be, int64_t n, int64_t first_index, const adamw_step *s, int decayed, const float *grad, float *m, float *v, float *p)
+void cpu_adamw(backend *be, int64_t n, int64_t first_index, const adamw_step *s, int decayed, const float *grad, float *m, float *v, float *p,
+               uint64_t *hash)
 {
     cpu_backend *cpu = cpu_of(be);
-    uint64_t sum = 0;
     for (int w = 0; w < cpu->workers; w++)
         cpu->scratch[w].hash = 0;
     cpu_run(cpu, cpu->kernel->adamw, &(adamw_job){s, first_index, decayed, grad, m, v, p}, n, GRAIN_PARAMETERS);
     for (int w = 0; w < cpu->workers; w++)
-        sum += cpu->scratch[w].hash;
-    return sum;
+        *hash += cpu->scratch[w].hash;
 }

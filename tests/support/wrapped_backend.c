@@ -307,9 +307,36 @@ static void sigmoid(backend *be, int64_t n, const float *logits, float *probabil
     self(be)->set.inner->ops->sigmoid(self(be)->set.inner, n, logits, probability);
 }
 
-static uint64_t adamw(backend *be, int64_t n, int64_t first, const adamw_step *s, int decayed, const float *grad, float *m, float *v, float *p)
+static void adamw(backend *be, int64_t n, int64_t first, const adamw_step *s, int decayed, const float *grad, float *m, float *v, float *p,
+                  uint64_t *hash)
 {
-    return self(be)->set.inner->ops->adamw(self(be)->set.inner, n, first, s, decayed, grad, m, v, p);
+    self(be)->set.inner->ops->adamw(self(be)->set.inner, n, first, s, decayed, grad, m, v, p, hash);
+}
+
+static void merge_rows(backend *be, int64_t width, float *older, const int32_t *older_ids, int64_t older_count, const float *newer,
+                       const int32_t *newer_ids, int64_t newer_count)
+{
+    self(be)->set.inner->ops->merge_rows(self(be)->set.inner, width, older, older_ids, older_count, newer, newer_ids, newer_count);
+}
+
+static void fold_rows(backend *be, int64_t width, int64_t first, int64_t end, const row_piece *pieces, int count, float *to)
+{
+    self(be)->set.inner->ops->fold_rows(self(be)->set.inner, width, first, end, pieces, count, to);
+}
+
+static void wait_all(backend *be)
+{
+    self(be)->set.inner->ops->wait(self(be)->set.inner);
+}
+
+static void wait_loss(backend *be)
+{
+    self(be)->set.inner->ops->wait_loss(self(be)->set.inner);
+}
+
+static status keep_parameters(backend *be, const float *parameters, int64_t n)
+{
+    return self(be)->set.inner->ops->keep_parameters(self(be)->set.inner, parameters, n);
 }
 
 static const backend_ops operations = {
@@ -321,6 +348,9 @@ static const backend_ops operations = {
     .zero = zero,
     .add = add,
     .check = check,
+    .wait = wait_all,
+    .wait_loss = wait_loss,
+    .keep_parameters = keep_parameters,
     .parameters_changed = parameters_changed,
     .close = close_wrapped,
     .linear_forward = linear_forward,
@@ -341,6 +371,8 @@ static const backend_ops operations = {
     .loss_forward = loss_forward,
     .sigmoid = sigmoid,
     .adamw = adamw,
+    .merge_rows = merge_rows,
+    .fold_rows = fold_rows,
 };
 
 backend *wrapped_open(const wrapped_setting *setting)

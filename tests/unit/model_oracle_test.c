@@ -164,7 +164,8 @@ static void update(model_rig *r, const optimizer *o, int64_t t)
     tensor_range q;
     for (int64_t at = 0; tensor_table_range(table, at, table->trainable, &q); at += q.count) {
         const float *grad = q.tensor->gradient < 0 ? o->word + q.first : r->gradient->dense + q.first - table->word;
-        r->be->ops->adamw(r->be, q.count, q.first, &s, q.tensor->decay, grad, o->m + q.first, o->v + q.first, r->parameters + q.first);
+        r->be->ops->adamw(r->be, q.count, q.first, &s, q.tensor->decay, grad, o->m + q.first, o->v + q.first,
+                             r->parameters + q.first, &(uint64_t){0});
     }
     r->be->ops->parameters_changed(r->be);
 }

@@ -248,7 +248,8 @@ START_TEST(adamw)
             double rate = lr[step - 1];
             adamw_step s = {0.9f, (float)(1 - 0.9), 0.999f, (float)(1 - 0.999), 1e-6f,
                             (float)(rate * sqrt(1 - pow(0.999, step)) / (1 - pow(0.9, step))), (float)(rate * 0.001)};
-            be->ops->adamw(be, ELEMENTS, 0, &s, decayed, floats(tensor(&t, group, ".grad") + (step - 1) * ELEMENTS, ELEMENTS), m, v, p);
+            be->ops->adamw(be, ELEMENTS, 0, &s, decayed, floats(tensor(&t, group, ".grad") + (step - 1) * ELEMENTS, ELEMENTS), m, v, p,
+                           &(uint64_t){0});
             for (int i = 0; i < ELEMENTS; i++) {
                 double pw = param[step * ELEMENTS + i], mw = m_want[step * ELEMENTS + i], vw = v_want[step * ELEMENTS + i];
                 worst[0] = fmax(worst[0], fabs(p[i] - pw) / fmax(0.1, fabs(pw)));

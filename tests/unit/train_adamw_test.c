@@ -77,7 +77,8 @@ static void check_group(const weights_file *file, const char *group, backend *be
         size[i % N] = fmaxf(size[i % N], fabsf(m[i]));
     for (int t = 1; t <= STEPS; t++) {
         adamw_step s = adamw_scalars(&o, rate[t - 1], t);
-        be->ops->adamw(be, N, 0, &s, strcmp(group, "decay") == 0, t == 3 ? NULL : gradient + (t - 1) * N, am, av, p);
+        be->ops->adamw(be, N, 0, &s, strcmp(group, "decay") == 0, t == 3 ? NULL : gradient + (t - 1) * N, am, av, p,
+                       &(uint64_t){0});
         for (int i = 0; i < N; i++) {
             float wp = param[t * N + i], wm = m[t * N + i], wv = v[t * N + i];
             ck_assert_msg(fabsf(p[i] - wp) <= 2e-6f * fmaxf(fabsf(wp), 0.1f), "%s step %d param %d: %.9g, not %.9g", group, t, i, (double)p[i],
