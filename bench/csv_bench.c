@@ -45,7 +45,7 @@ static status read_all(const csv_splits *s, csv_reader *r, bool fields, found *o
     for (;;) {
         TRY(csv_reader_next(r, &event));
         if (event == CSV_FAULT)
-            return csv_fault_fail(s->input[0].file.path, csv_reader_fault(r));
+            return csv_fault_fail(&s->input[0].file, csv_reader_fault(r));
         if (event != CSV_RECORD)
             return STATUS_OK;
         out->records++;
@@ -70,7 +70,7 @@ static status run(char *path, int rounds)
     for (int i = 0; i < rounds; i++) {
         double at[5] = {seconds()};
         splits_close(&s);
-        TRY_DONE(splits_open(&path, 1, INT64_C(64) << 20, &s));
+        TRY_DONE(splits_open(&(splits_request){.path = &path, .count = 1, .split_bytes = INT64_C(64) << 20}, &s));
         at[1] = seconds();
         TRY_DONE(read_all(&s, r, false, &all));
         at[2] = seconds();

@@ -9,6 +9,7 @@
 #include "infer/measure.h"
 #include "infer/provenance.h"
 #include "infer/submission.h"
+#include "preprocess/packed.h"
 
 /* ---- before ---- */
 
@@ -125,10 +126,14 @@ static status take_langs(outcome *o)
 
 static status copy_sample(const settings *s, int64_t rows)
 {
-    char *text;
+    char *text = NULL;
     size_t bytes;
-    TRY(file_read_all(s->sample, 0, &text, &bytes));
-    status st = outcome_put_file(s->out, text, bytes);
+    packed_copy plain;
+    TRY(packed_open_copy(s->sample, &plain));
+    status st = file_read_all(plain.file ? plain.name : s->sample, 0, &text, &bytes);
+    packed_close_copy(&plain);
+    if (st == STATUS_OK)
+        st = outcome_put_file(s->out, text, bytes);
     free(text);
     if (st == STATUS_OK)
         log_info("the input has %lld rows, fewer than --stub-below %lld: %s is a copy of the sample, without scores", (long long)rows,

@@ -6,15 +6,17 @@
 #include "common/files.h"
 #include "infer/table.h"
 #include "preprocess/csv.h"
+#include "preprocess/packed.h"
 
 enum { READER_MEMORY = 64 << 20, NO_PLACE = -1 };
 
 /* A reading in progress: where each column of numbers stands in the file, and the lines counted so far. */
 typedef struct reading {
     const char *path;
+    packed_copy copy; /* of a packed file */
     csv_file file;
     csv_reader *reader;
-    const char *map; /* the file once more, to count lines */
+    const char *map; /* the plain file once more, to count lines */
     size_t map_bytes;
     uint64_t counted; /* bytes */
     int64_t line;     /* of the byte `counted` */
@@ -30,7 +32,7 @@ static status next_record(reading *r, bool *there)
     *there = false;
     TRY(csv_reader_next(r->reader, &event));
     if (event == CSV_FAULT)
-        return csv_fault_fail(r->path, csv_reader_fault(r->reader));
+        return csv_fault_fail(&r->file, csv_reader_fault(r->reader));
     *there = event == CSV_RECORD;
     return STATUS_OK;
 }
@@ -168,10 +170,12 @@ static status read_all(reading *r, const table_request *request, table *t)
 {
     bool there;
     const void *map;
-    TRY(csv_file_open(r->path, &r->file));
+    TRY(packed_open_copy(r->path, &r->copy));
+    const char *plain = r->copy.file ? r->copy.name : NULL;
+    TRY(csv_file_open(r->path, plain, &r->file));
     if (r->file.utf16)
-        return csv_fault_fail(r->path, &(csv_fault){.kind = CSV_UTF16, .record = -1, .byte = 0});
-    TRY(file_map(r->path, &map, &r->map_bytes));
+        return csv_fault_fail(&r->file, &(csv_fault){.kind = CSV_UTF16, .record = -1, .byte = 0});
+    TRY(file_map(plain ? plain : r->path, &map, &r->map_bytes));
     r->map = map;
     TRY(csv_reader_create(READER_MEMORY, &r->reader));
     TRY(csv_reader_begin(r->reader, &r->file, &(csv_range){.first = r->file.body, .to = r->file.bytes}));
@@ -185,7 +189,7 @@ static status read_all(reading *r, const table_request *request, table *t)
     }
     if (t->rows == 0)
         return fail(STATUS_INPUT, "%s: a header and no records", r->path);
-    return hash_sha256_buffer(r->map, r->map_bytes, t->sha256);
+    return plain ? hash_sha256_file(r->path, t->sha256) : hash_sha256_buffer(r->map, r->map_bytes, t->sha256);
 }
 
 status table_read(const char *path, const table_request *request, table *t)
@@ -205,5 +209,6 @@ status table_read(const char *path, const table_request *request, table *t)
         file_unmap(r.map, r.map_bytes);
     if (r.file.fd >= 0)
         csv_file_close(&r.file);
+    packed_close_copy(&r.copy);
     return st;
 }

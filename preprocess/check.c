@@ -183,7 +183,7 @@ static status agree_on_fault(check_state *c)
     free(all);
     if (first.fault.kind == CSV_FINE)
         return STATUS_OK;
-    return comm_agree(csv_fault_fail(c->s->input[first.input].file.path, &first.fault));
+    return comm_agree(csv_fault_fail(&c->s->input[first.input].file, &first.fault));
 }
 
 status check_inputs(const csv_splits *s, const check_rules *rules, const uint64_t *busy, check_result *out)

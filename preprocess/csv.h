@@ -28,10 +28,12 @@ typedef struct csv_file {
     int fd;
     uint64_t bytes, body;
     bool utf16;       /* starts with a UTF-16 mark */
+    bool unpacked;    /* places in it are not those in `path`: messages say so */
     char delimiter;   /* between fields: csv_file_open says a comma */
 } csv_file;
-/* STATUS_INPUT when it is missing or not a plain file, STATUS_IO when it can't be read. */
-status csv_file_open(const char *path, csv_file *out);
+/* STATUS_INPUT when it is missing or not a plain file, STATUS_IO when it can't be read. `plain`: where the bytes lie that `path` unpacks to
+ * (packed.h); NULL: in `path`. */
+status csv_file_open(const char *path, const char *plain, csv_file *out);
 void csv_file_close(csv_file *f);
 /* Counts the bytes [from, to) (cut to the body) in any state that they are entered in. `buffer` has `room` > 1 bytes. */
 status csv_file_count(const csv_file *f, uint64_t from, uint64_t to, uint8_t *buffer, size_t room, csv_piece *out);
@@ -70,7 +72,7 @@ typedef struct csv_fault {
 /* "ragged record" and so on. */
 const char *csv_fault_name(csv_fault_kind kind);
 /* Keeps 'PATH: record N, byte B: what is wrong; what to do' as this thread's message. Returns STATUS_INPUT. */
-status csv_fault_fail(const char *path, const csv_fault *fault);
+status csv_fault_fail(const csv_file *f, const csv_fault *fault);
 /* Copies text for a message into to[room]: valid UTF-8, control characters escaped, cut with "..." where it is long. */
 void csv_quote_text(const char *text, size_t n, char *to, size_t room);
 

@@ -34,7 +34,7 @@ const char *csv_fault_name(csv_fault_kind kind)
     return faults[kind].name;
 }
 
-status csv_fault_fail(const char *path, const csv_fault *f)
+status csv_fault_fail(const csv_file *file, const csv_fault *f)
 {
     char where[80] = "", more[320] = "";
     if (f->byte != CSV_NOWHERE)
@@ -46,7 +46,7 @@ status csv_fault_fail(const char *path, const csv_fault *f)
         snprintf(more, sizeof more, " (more than %lld bytes)", (long long)f->wanted);
     else if (f->detail[0])
         snprintf(more, sizeof more, " (%s)", f->detail);
-    return fail(STATUS_INPUT, "%s: %s%s%s; %s", path, where, faults[f->kind].name, more, faults[f->kind].cure);
+    return fail(STATUS_INPUT, "%s%s: %s%s%s; %s", file->path, file->unpacked ? " (unpacked)" : "", where, faults[f->kind].name, more, faults[f->kind].cure);
 }
 
 void csv_quote_text(const char *text, size_t n, char *to, size_t room)

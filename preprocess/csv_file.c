@@ -7,10 +7,10 @@
 #include "common/files.h"
 #include "preprocess/csv.h"
 
-status csv_file_open(const char *path, csv_file *out)
+status csv_file_open(const char *path, const char *plain, csv_file *out)
 {
     *out = (csv_file){.path = path, .fd = -1};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(plain ? plain : path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return fail_errno(errno == ENOENT || errno == EACCES || errno == ENOTDIR ? STATUS_INPUT : STATUS_IO, errno,
                           "%s: the CSV can't be opened; check the name and the permissions", path);
@@ -24,7 +24,7 @@ status csv_file_open(const char *path, csv_file *out)
         close(fd);
         return fail(STATUS_INPUT, "%s: not a plain file; ranks read it in pieces, so write it to a disk first", path);
     }
-    *out = (csv_file){.path = path, .fd = fd, .bytes = (uint64_t)info.st_size, .delimiter = ','};
+    *out = (csv_file){.path = path, .fd = fd, .bytes = (uint64_t)info.st_size, .unpacked = plain != NULL, .delimiter = ','};
     uint8_t mark[3] = {0};
     size_t n = out->bytes < sizeof mark ? (size_t)out->bytes : sizeof mark;
     status st = n ? file_read_fd(fd, path, 0, mark, n) : STATUS_OK;

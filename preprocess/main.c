@@ -67,6 +67,7 @@ static const option_program about = {
     .purpose = "Turns comment CSVs into parts of tokens.",
     .usage = "CSV...",
     .examples = "  preprocess --vocab mbert/ --out tokens/train train.csv more.csv\n"
+                "  preprocess --vocab mbert/ --out tokens/train train.csv.gz more.csv.zst     (known by their content; one rank unpacks each)\n"
                 "  mpirun -np 8 preprocess --vocab mbert/ --out tokens/train train.csv\n"
                 "  preprocess view --vocab mbert/ \"A text to look at.\"      (preprocess view --help)\n",
 };

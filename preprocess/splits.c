@@ -8,18 +8,20 @@
 enum { MOST_BUFFER = 256 * 1024, PIECE = 128 * 1024 };
 static const int64_t most_splits = 10000000, most_inputs = 65536; /* what is kept of each is in every rank's memory; sources are 16-bit */
 
-static status open_inputs(char *const *paths, int64_t split_bytes, csv_splits *s)
+static status open_inputs(const splits_request *q, csv_splits *s)
 {
+    int64_t split_bytes = q->split_bytes;
     for (int64_t i = 0; i < s->inputs; i++)
         s->input[i].file.fd = -1;
     for (int64_t i = 0; i < s->inputs; i++) {
         csv_input *in = &s->input[i];
-        TRY(csv_file_open(paths[i], &in->file));
+        TRY(csv_file_open(q->path[i], q->plain ? q->plain[i] : NULL, &in->file));
+        in->file.delimiter = q->delimiter ? q->delimiter : ',';
         in->first_split = s->count;
         in->splits = (int64_t)((in->file.bytes + (uint64_t)split_bytes - 1) / (uint64_t)split_bytes);
         s->count += in->splits;
         if (s->count > most_splits)
-            return fail(STATUS_USAGE, "%s: --split %lld makes more than %lld splits; give a larger size", paths[i], (long long)split_bytes,
+            return fail(STATUS_USAGE, "%s: --split %lld makes more than %lld splits; give a larger size", q->path[i], (long long)split_bytes,
                         (long long)most_splits);
         for (uint64_t from = 0; from < in->file.bytes; from += (uint64_t)split_bytes) { /* the last split of a file may have fewer pieces */
             uint64_t bytes = in->file.bytes - from < (uint64_t)split_bytes ? in->file.bytes - from : (uint64_t)split_bytes;
@@ -127,23 +129,23 @@ done:
     return st;
 }
 
-status splits_open(char *const *paths, int64_t count, int64_t split_bytes, csv_splits *out)
+status splits_open(const splits_request *q, csv_splits *out)
 {
-    *out = (csv_splits){.inputs = count};
+    *out = (csv_splits){.inputs = q->count};
     status st = STATUS_OK;
-    if (count > most_inputs)
-        st = fail(STATUS_USAGE, "%lld inputs: %lld at most; join some of them", (long long)count, (long long)most_inputs);
+    if (q->count > most_inputs)
+        st = fail(STATUS_USAGE, "%lld inputs: %lld at most; join some of them", (long long)q->count, (long long)most_inputs);
     if (st == STATUS_OK)
-        st = memory_new(&out->input, (size_t)count * sizeof *out->input, "the inputs");
+        st = memory_new(&out->input, (size_t)q->count * sizeof *out->input, "the inputs");
     if (st == STATUS_OK)
-        st = open_inputs(paths, split_bytes, out);
+        st = open_inputs(q, out);
     TRY(comm_agree(st));
     TRY(comm_agree(agree_on_sizes(out)));
     st = memory_new(&out->split, (size_t)out->count * sizeof *out->split, "the splits");
     if (st == STATUS_OK)
         st = memory_new(&out->piece, (size_t)out->pieces * sizeof *out->piece, "the pieces of the splits");
     TRY(comm_agree(st));
-    lay_out(out, split_bytes);
+    lay_out(out, q->split_bytes);
     return count_all(out);
 }
 

@@ -2,7 +2,7 @@
  * inputs alone; ranks only decide who reads which.
  *
  *     splits s;
- *     TRY(splits_open(paths, count, 64 << 20, &s));          // collective
+ *     TRY(splits_open(&(splits_request){.path = paths, .count = count, .split_bytes = 64 << 20}, &s));          // collective
  *     TRY(splits_deal(&s, NULL, busy, first));               // runs of pieces for the ranks: [first[r], first[r + 1])
  *     splits_close(&s);
  *
@@ -13,7 +13,6 @@
 #ifndef FRETSAW_PREPROCESS_SPLITS_H
 #define FRETSAW_PREPROCESS_SPLITS_H
 
-#include "common/hash.h"
 #include "preprocess/csv.h"
 
 /* A split, or a piece of one. */
@@ -28,7 +27,6 @@ typedef struct csv_split {
 
 typedef struct csv_input {
     csv_file file;
-    char sha256[HASH_HEX];
     uint64_t header;       /* where its first record starts; CSV_NOWHERE */
     int64_t first_split, splits;
     int64_t records;       /* header included */
@@ -42,8 +40,14 @@ typedef struct csv_splits {
     csv_split *piece; /* likewise */
 } csv_splits;
 
-/* Collective. paths stay the caller's and must live on. Errors: STATUS_INPUT, STATUS_IO, STATUS_USAGE for more splits than can be named. */
-status splits_open(char *const *paths, int64_t count, int64_t split_bytes, csv_splits *out);
+typedef struct splits_request {
+    char *const *path;  /* `count` of them; the caller's, must live on */
+    char *const *plain; /* where the bytes of each lie: csv_file_open; NULL: all in `path` */
+    int64_t count, split_bytes;
+    char delimiter;     /* 0: a comma */
+} splits_request;
+/* Collective. Errors: STATUS_INPUT, STATUS_IO, STATUS_USAGE for more splits than can be named. */
+status splits_open(const splits_request *request, csv_splits *out);
 void splits_close(csv_splits *s);
 /* Rows of a split: its records without the header. Local. */
 int64_t splits_rows(const csv_split *s);

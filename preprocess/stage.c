@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "preprocess/parts.h"
 #include "preprocess/report.h"
+#include "preprocess/sources.h"
 #include "store/identity.h"
 #include "store/manifest.h"
 
@@ -15,6 +16,7 @@ enum { CLAIM_SECONDS = 10 };
 
 typedef struct stage_state {
     const stage_options *o;
+    csv_sources sources;
     csv_splits splits;
     check_result checked;
     tokenizer *tokenizer;
@@ -27,34 +29,6 @@ typedef struct stage_state {
 } stage_state;
 
 /* ---- who we are: inputs, options, tokenizer ---- */
-
-/* Input i is hashed by rank i mod size. */
-static status hash_mine(stage_state *s)
-{
-    status st = STATUS_OK;
-    for (int64_t i = comm_rank(); i < s->splits.inputs && st == STATUS_OK; i += comm_size())
-        st = hash_sha256_file(s->splits.input[i].file.path, s->splits.input[i].sha256);
-    return st;
-}
-
-static status share_hashes(stage_state *s, status mine)
-{
-    TRY(comm_agree(mine));
-    for (int64_t i = 0; i < s->splits.inputs; i++)
-        comm_broadcast(s->splits.input[i].sha256, HASH_HEX, (int)(i % comm_size()));
-    return STATUS_OK;
-}
-
-static status name_inputs(stage_state *s)
-{
-    size_t room = 1, used = 0;
-    for (int64_t i = 0; i < s->splits.inputs; i++)
-        room += strlen(file_base(s->splits.input[i].file.path)) + HASH_HEX + 1;
-    TRY(memory_new(&s->inputs, room, "the names of the inputs"));
-    for (int64_t i = 0; i < s->splits.inputs; i++)
-        used += (size_t)snprintf(s->inputs + used, room - used, "%s %s\n", file_base(s->splits.input[i].file.path), s->splits.input[i].sha256);
-    return STATUS_OK;
-}
 
 /* The texts of --fill in one line, for the identity of the tokens: one for all inputs is one text, however it was given. */
 static status fill_text(const option_list *fill, char **out)
@@ -87,13 +61,13 @@ static status identify_tokens(stage_state *s)
 static status describe(stage_state *s)
 {
     rowfile_meta *m = &s->meta;
-    TRY(memory_new(&m->source, (size_t)s->splits.inputs * sizeof *m->source, "the inputs"));
-    m->sources = s->splits.inputs;
+    TRY(memory_new(&m->source, (size_t)s->sources.count * sizeof *m->source, "the inputs"));
+    m->sources = s->sources.count;
     for (int64_t i = 0; i < m->sources; i++) {
-        const char *name = file_base(s->splits.input[i].file.path);
+        const char *name = file_base(s->sources.source[i].path);
         TRY(memory_new(&m->source[i].name, strlen(name) + 1, "an input's name"));
         memcpy(m->source[i].name, name, strlen(name));
-        memcpy(m->source[i].sha256, s->splits.input[i].sha256, HASH_HEX);
+        memcpy(m->source[i].sha256, s->sources.source[i].sha256, HASH_HEX);
     }
     TRY(memory_new(&m->lang, (size_t)s->checked.langs.count * sizeof *m->lang, "the languages"));
     for (int64_t i = 0; i < s->checked.langs.count; i++) {
@@ -210,67 +184,101 @@ static status claim_folder(stage_state *s)
     return file_claim_folder(s->o->out, CLAIM_SECONDS, &s->claim);
 }
 
-/* The hashes, and then the check. Where no manifest asks for the hashes first, the ranks that take them get the less to check. */
-static status hash_and_check(stage_state *s, FILE *report, bool *done)
+/* Collective. Where there is a manifest, whether it is of this work and all that it names is there; needs the hashes, and takes them. */
+static status look_around(stage_state *s, FILE *report, bool *hashed, bool *done)
 {
-    bool there = false;
-    uint64_t *busy = NULL;
+    TRY(has_manifest(s, hashed));
     *done = false;
-    TRY(has_manifest(s, &there));
-    if (there) {
-        TRY(share_hashes(s, hash_mine(s)));
-        TRY(comm_agree(name_inputs(s)));
-        TRY(look_at_earlier(s, report, done));
-        return *done ? STATUS_OK : check_inputs(&s->splits, &s->o->rules, NULL, &s->checked);
-    }
+    if (!*hashed)
+        return STATUS_OK;
+    TRY(sources_share_hashes(&s->sources, sources_hash_mine(&s->sources)));
+    TRY(comm_agree(sources_list(&s->sources, &s->inputs)));
+    return look_at_earlier(s, report, done);
+}
+
+/* The hashes and the check at once: the ranks that hash have the less to check. */
+static status hash_and_check(stage_state *s)
+{
+    uint64_t *busy = NULL;
     status st = memory_new(&busy, (size_t)comm_size() * sizeof *busy, "the shares of the ranks");
     TRY_DONE(comm_agree(st)); /* the last time that ranks wait for each other before their checks are done */
-    for (int64_t i = 0; i < s->splits.inputs; i++)
-        busy[i % comm_size()] += s->splits.input[i].file.bytes; /* a byte takes about as long to hash as to check */
-    st = hash_mine(s);
+    for (int64_t i = 0; i < s->sources.count; i++)
+        busy[i % comm_size()] += s->sources.source[i].stored; /* a byte takes about as long to hash as to check */
+    st = sources_hash_mine(&s->sources);
     status checked = check_inputs(&s->splits, &s->o->rules, busy, &s->checked);
-    TRY_DONE(share_hashes(s, st));
+    TRY_DONE(sources_share_hashes(&s->sources, st));
     TRY_DONE(checked);
-    st = comm_agree(name_inputs(s));
+    st = comm_agree(sources_list(&s->sources, &s->inputs));
 done:
     free(busy);
     return st;
 }
 
-static status run(stage_state *s, FILE *report)
+static status unpack_sources(stage_state *s)
+{
+    if (!sources_packed(&s->sources))
+        return STATUS_OK;
+    s->sources.made_out = comm_rank() == 0 && !file_exists(s->o->out);
+    TRY(comm_agree(comm_rank() == 0 ? claim_folder(s) : STATUS_OK));
+    return sources_unpack(&s->sources, s->o->out, s->o->rules.memory);
+}
+
+static status open_splits(stage_state *s)
+{
+    char **plain = NULL;
+    status st = memory_new(&plain, (size_t)s->sources.count * sizeof *plain, "the inputs");
+    for (int64_t i = 0; i < s->sources.count && st == STATUS_OK; i++)
+        plain[i] = s->sources.source[i].plain;
+    st = comm_agree(st);
+    if (st == STATUS_OK)
+        st = splits_open(&(splits_request){.path = s->o->inputs, .plain = plain, .count = s->o->input_count, .split_bytes = s->o->split_bytes,
+                                           .delimiter = s->o->delimiter}, &s->splits);
+    free(plain);
+    return st;
+}
+
+static status write_parts(stage_state *s, FILE *report)
 {
     const stage_options *o = s->o;
-    bool done;
-    TRY(comm_agree(check_options(o)));
-    TRY(comm_agree(identify_tokens(s)));
-    TRY(splits_open(o->inputs, o->input_count, o->split_bytes, &s->splits));
-    for (int64_t i = 0; i < s->splits.inputs && o->delimiter; i++)
-        s->splits.input[i].file.delimiter = o->delimiter;
-    TRY(hash_and_check(s, report, &done));
-    if (done)
-        return STATUS_OK;
     TRY(comm_agree(describe(s)));
     s->job = (parts_job){.splits = &s->splits, .rules = &o->rules, .checked = &s->checked, .tokenizer = s->tokenizer, .meta = &s->meta, .fill = &o->fill,
                          .clean = o->tokenizer.clean != 0, .out = o->out};
     TRY(comm_agree(parts_plan(&s->job, &s->parts)));
     TRY(comm_agree(survey_create(s->checked.langs.count, s->checked.labels, o->report_length, tokenizer_special_ids(s->tokenizer).unk, &s->counts)));
-    TRY(comm_agree(comm_rank() == 0 ? claim_folder(s) : STATUS_OK));
+    TRY(comm_agree(comm_rank() == 0 && s->claim < 0 ? claim_folder(s) : STATUS_OK));
     TRY(parts_write(&s->parts, &s->counts));
     TRY(comm_agree(comm_rank() == 0 ? write_manifest(s) : STATUS_OK));
     survey_unite(&s->counts);
     return report_print(&s->parts, &s->counts, report);
 }
 
+static status run(stage_state *s, FILE *report)
+{
+    const stage_options *o = s->o;
+    bool hashed, done;
+    TRY(comm_agree(check_options(o)));
+    TRY(comm_agree(identify_tokens(s)));
+    TRY(comm_agree(sources_open(o->inputs, o->input_count, &s->sources)));
+    TRY(look_around(s, report, &hashed, &done));
+    if (done)
+        return STATUS_OK;
+    TRY(unpack_sources(s));
+    TRY(open_splits(s));
+    TRY(hashed ? check_inputs(&s->splits, &o->rules, NULL, &s->checked) : hash_and_check(s));
+    return write_parts(s, report);
+}
+
 status stage_run(const stage_options *o, FILE *report)
 {
     stage_state s = {.o = o, .claim = -1};
     status st = run(&s, report);
+    splits_close(&s.splits);
+    sources_close(&s.sources);
     file_release_folder(&s.claim);
     survey_free(&s.counts);
     parts_free(&s.parts);
     rowfile_meta_free(&s.meta);
-    check_free(&s.checked, s.splits.inputs);
-    splits_close(&s.splits);
+    check_free(&s.checked, o->input_count);
     tokenizer_free(s.tokenizer);
     free(s.inputs);
     return st;

@@ -7,6 +7,7 @@
 
 #include "common/comm.h"
 #include "common/files.h"
+#include "common/hash.h"
 #include "common/stop.h"
 #include "store/manifest.h"
 #include "support/csv_trace.h"

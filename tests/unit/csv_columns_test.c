@@ -23,7 +23,7 @@ static status check(const char *const *text, int64_t count, const stage_options 
         trace_write_file(path[i], text[i], strlen(text[i]));
         paths[i] = path[i];
     }
-    ck_ok(splits_open(paths, count, 7, &s));
+    ck_ok(splits_open(&(splits_request){.path = paths, .count = count, .split_bytes = 7}, &s));
     status st = check_inputs(&s, &o->rules, NULL, c);
     splits_close(&s);
     return st;

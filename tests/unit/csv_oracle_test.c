@@ -50,7 +50,7 @@ static void digest(const char *path, int64_t split_bytes, char hex[HASH_HEX], in
     csv_reader *r;
     hash_sha256 *h;
     csv_event event;
-    ck_ok(splits_open((char *[]){(char *)path}, 1, split_bytes, &s));
+    ck_ok(splits_open(&(splits_request){.path = (char *[]){(char *)path}, .count = 1, .split_bytes = split_bytes}, &s));
     ck_ok(csv_reader_create(memory, &r));
     ck_ok(hash_sha256_begin(&h));
     int64_t width = 0;
@@ -91,7 +91,7 @@ static status check_file(const char *path, int64_t split_bytes)
     check_rules rules = {.columns = {.id = list(id, 1), .text = list(text, 3), .lang = list(lang, 1), .labels = list(labels, 1)}, .memory = memory};
     csv_splits s;
     check_result c;
-    ck_ok(splits_open((char *[]){(char *)path}, 1, split_bytes, &s));
+    ck_ok(splits_open(&(splits_request){.path = (char *[]){(char *)path}, .count = 1, .split_bytes = split_bytes}, &s));
     status st = check_inputs(&s, &rules, NULL, &c);
     check_free(&c, s.inputs);
     splits_close(&s);
@@ -256,7 +256,7 @@ START_TEST(missing_texts_of_na_cases)
     csv_reader *r;
     csv_event event;
     json_t *texts = json_load_file(wanted, JSON_ALLOW_NUL, NULL);
-    ck_ok(csv_file_open(path, &file));
+    ck_ok(csv_file_open(path, NULL, &file));
     ck_ok(csv_reader_create(memory, &r));
     ck_ok(csv_reader_begin(r, &file, &(csv_range){.first = 0, .to = file.bytes}));
     ck_assert(next_record(r, &event)); /* the header */
