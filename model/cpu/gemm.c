@@ -6,27 +6,27 @@
 
 #include "model/cpu/gemm_kernel.h"
 
-/* The loops, from the outside in, named by what stays where (bytes for AVX-512, kc 768):
+/* The loops, from the outside in, named by what stays where (bytes for AVX-512, steps 1024):
  *
- *     block of m          at most MOST_ROWS rows: B is packed once for each
- *       part of k         at most kc steps; the block of A is packed once: 42 KiB a panel of 14 rows            (L3; L2 when small)
- *         block of n      at most g->most_cols columns; the block of B is packed: 96 KiB a panel of 32 columns  (L2)
- *           panel of A    used by every panel of that block                                                      (L1)
- *             panel of B    streams from L2, in order; the sums of one tile stay in registers; C is fetched a tile ahead
+ *     block of m          at most MOST_ROWS rows
+ *       part of k         at most kc steps; A is read where it lies, or the block of it is packed once                   (L3; L2 when small)
+ *         block of n      B is packed: as many columns as fill L2_PERCENT of L2                                          (L2)
+ *           panel of A    56 KiB; used by every panel of that block                                                      (L2, L1 in part)
+ *             panel of B    128 KiB; streams from L2, in order; the sums of one tile stay in registers; C is fetched a tile ahead
  *
  * A part of k that isn't the first begins its chains from what C holds: exactly where the part before left them.
  *
- * B is packed in every call, weights too. Keeping weights packed over a step's micro-batches would save (AVX-512, 768 and 3072 wide) about
- * 15% of a forward or input-gradient product of 128 rows, 5% at 512, 2% at 2,048, and nothing of a weight gradient; micro-batches have
- * thousands of tokens, and it would cost two more copies of the weights.
+ * B is packed in every call, weights too: columns are cut among the threads first, so that each column is packed once for all rows. Keeping weights
+ * packed over a step's micro-batches would save (768 and 3072 wide) about 3% of a forward or input-gradient product of 640 rows and 1% at 2,048,
+ * nothing of a weight gradient, and cost two more copies of the weights.
  */
-enum { MOST_ROWS = 2048, MOST_COLS = 512, HUGE_PAGE = 2 << 20 };
+enum { MOST_ROWS = 2048, HUGE_PAGE = 2 << 20, B_FLOATS = 512 * 768, L2_PERCENT = 40 };
 
 struct gemm {
     const gemm_kernels *kernels;
     cpu_isa isa;
     threads *pool; /* borrowed */
-    int64_t most_cols;
+    int64_t block_floats; /* of a packed block of B */
     size_t a_floats, b_floats;
     float *buffers; /* per worker: A's block, then B's */
 };
@@ -49,7 +49,7 @@ static const gemm_kernels *kernels_of(cpu_isa isa)
 static void buffer_sizes(const gemm_kernels *kernels, size_t *a_floats, size_t *b_floats)
 {
     *a_floats = (size_t)(divide_up(MOST_ROWS, kernels->rows) * kernels->a_stride * kernels->kc);
-    *b_floats = (size_t)(divide_up(MOST_COLS, kernels->cols) * kernels->cols * kernels->kc);
+    *b_floats = B_FLOATS;
 }
 
 size_t gemm_workspace_bytes(cpu_isa isa, int workers)
@@ -62,13 +62,17 @@ size_t gemm_workspace_bytes(cpu_isa isa, int workers)
     return ((a + b) * sizeof(float) * (size_t)workers + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
 }
 
-/* Columns of a block of B: what fills half of L2. Sizes no buffer and moves no bit: only how often A's block is read again. */
-static int64_t columns_that_fit(const gemm_kernels *kernels)
+/* How much of B is packed at once: what fills L2_PERCENT of the second-level cache. Moves no bit: only how often A's block is read again. */
+static int64_t b_floats_that_fit(void)
 {
     long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    int64_t panel = kernels->kc * kernels->cols * (int64_t)sizeof(float);
-    int64_t panels = l2 > 0 ? l2 / 2 / panel : MOST_COLS;
-    return smaller((panels < 2 ? 2 : panels) * kernels->cols, MOST_COLS);
+    return smaller((l2 > 0 ? l2 : 1 << 20) * L2_PERCENT / 100 / (int64_t)sizeof(float), B_FLOATS);
+}
+
+static int64_t columns_of_block(const gemm *g, int64_t steps)
+{
+    int64_t panels = g->block_floats / ((steps + (steps == 0)) * g->kernels->cols);
+    return (panels < 2 ? 2 : panels) * g->kernels->cols;
 }
 
 status gemm_create(cpu_isa isa, threads *pool, gemm **out)
@@ -86,7 +90,7 @@ status gemm_create(cpu_isa isa, threads *pool, gemm **out)
     }
     madvise(g->buffers, bytes, MADV_HUGEPAGE); /* fewer page walks where it is granted; no harm where not */
     buffer_sizes(g->kernels, &g->a_floats, &g->b_floats);
-    g->most_cols = columns_that_fit(g->kernels);
+    g->block_floats = b_floats_that_fit();
     *out = g;
     return STATUS_OK;
 }
@@ -116,6 +120,13 @@ static gemm_cut cut_full(int64_t lanes, int64_t size)
     return (gemm_cut){.lanes = lanes, .count = divide_up(lanes, size), .size = size};
 }
 
+/* Rows of A that lie along k are read where they are: a step takes one value of each, sixteen steps a cache line. A product to the weights has its
+ * rows across, a cache line a step, and packs. */
+static bool reads_in_place(const gemm_product *p)
+{
+    return p->a_k == 1;
+}
+
 static void map_tile(const gemm_product *p, int64_t row, int64_t col, int64_t rows, int64_t cols)
 {
     for (int64_t i = row; i < row + rows; i++) {
@@ -129,7 +140,9 @@ typedef struct block {
     int64_t row0, col0, k0, steps;
     gemm_cut rows, cols;
     const float *a, *b;
-    int64_t a_panel, b_panel; /* floats from panel to panel */
+    int64_t a_row, a_k;       /* strides of a within a panel */
+    int64_t a_panel, b_panel; /* floats from panel to panel, where packed */
+    bool in_place;
 } block;
 
 static void multiply_tile(const gemm_kernels *kernels, const gemm_product *p, const block *k, int64_t i, int64_t j, const float *next)
@@ -140,7 +153,9 @@ static void multiply_tile(const gemm_kernels *kernels, const gemm_product *p, co
     int64_t row = k->row0 + from_row, col = k->col0 + from_col;
     float *c = p->c + row * p->ldc + col;
     gemm_tile t = {.k = k->steps,
-                   .a = k->a + i * k->a_panel,
+                   .a = k->in_place ? k->a + from_row * k->a_row : k->a + i * k->a_panel,
+                   .a_row = k->a_row,
+                   .a_k = k->a_k,
                    .b = k->b + j * k->b_panel,
                    .rows = rows,
                    .cols = cols,
@@ -175,36 +190,56 @@ static void multiply_block(const gemm_kernels *kernels, const gemm_product *p, c
     }
 }
 
+/* Packs columns from col0 on (as many as k->cols says) of the part of k at hand. */
+static void pack_b(const gemm_kernels *kernels, const gemm_product *p, const block *k, float *to)
+{
+    kernels->pack(&(gemm_pack){.from = p->b + k->col0 * p->b_col + k->k0 * p->b_k,
+                               .lane_stride = p->b_col,
+                               .k_stride = p->b_k,
+                               .k = k->steps,
+                               .cut = k->cols,
+                               .to = to,
+                               .stride = kernels->cols,
+                               .panel_stride = k->b_panel});
+}
+
+/* The rows from row0 on of the part of k at hand: packed, or where they lie. */
+static void take_a(const gemm_kernels *kernels, const gemm_product *p, block *k, bool in_place, float *room)
+{
+    const float *from = p->a + k->row0 * p->a_row + k->k0 * p->a_k;
+    k->in_place = in_place;
+    k->a = in_place ? from : room;
+    k->a_row = in_place ? p->a_row : 1;
+    k->a_k = in_place ? p->a_k : kernels->a_stride;
+    k->a_panel = (k->steps + (k->steps == 0)) * kernels->a_stride;
+    if (!in_place)
+        kernels->pack(&(gemm_pack){.from = from,
+                                   .lane_stride = p->a_row,
+                                   .k_stride = p->a_k,
+                                   .k = k->steps,
+                                   .cut = k->rows,
+                                   .to = room,
+                                   .stride = kernels->a_stride,
+                                   .panel_stride = k->a_panel});
+}
+
 void gemm_run_worker(gemm *g, int worker, const gemm_product *p)
 {
     const gemm_kernels *kernels = g->kernels;
     float *a = g->buffers + (size_t)worker * (g->a_floats + g->b_floats), *b = a + g->a_floats;
+    const bool in_place = reads_in_place(p);
     int64_t parts = p->k > kernels->kc ? divide_up(p->k, kernels->kc) : 1;
     for (int64_t row = 0; row < p->m; row += MOST_ROWS) {
-        block k = {.row0 = row, .rows = cut_even(smaller(MOST_ROWS, p->m - row), kernels->rows), .a = a, .b = b};
+        block k = {.row0 = row, .rows = cut_even(smaller(MOST_ROWS, p->m - row), kernels->rows), .b = b};
         for (int64_t part = 0; part < parts; part++) {
             k.k0 = p->k * part / parts;
             k.steps = p->k * (part + 1) / parts - k.k0;
-            k.a_panel = (k.steps + (k.steps == 0)) * kernels->a_stride;
             k.b_panel = (k.steps + (k.steps == 0)) * kernels->cols;
-            kernels->pack(&(gemm_pack){.from = p->a + row * p->a_row + k.k0 * p->a_k,
-                                       .lane_stride = p->a_row,
-                                       .k_stride = p->a_k,
-                                       .k = k.steps,
-                                       .cut = k.rows,
-                                       .to = a,
-                                       .stride = kernels->a_stride,
-                                       .panel_stride = k.a_panel});
-            for (k.col0 = 0; k.col0 < p->n; k.col0 += g->most_cols) {
-                k.cols = cut_full(smaller(g->most_cols, p->n - k.col0), kernels->cols);
-                kernels->pack(&(gemm_pack){.from = p->b + k.col0 * p->b_col + k.k0 * p->b_k,
-                                           .lane_stride = p->b_col,
-                                           .k_stride = p->b_k,
-                                           .k = k.steps,
-                                           .cut = k.cols,
-                                           .to = b,
-                                           .stride = kernels->cols,
-                                           .panel_stride = k.b_panel});
+            take_a(kernels, p, &k, in_place, a);
+            int64_t most_cols = columns_of_block(g, k.steps);
+            for (k.col0 = 0; k.col0 < p->n; k.col0 += most_cols) {
+                k.cols = cut_full(smaller(most_cols, p->n - k.col0), kernels->cols);
+                pack_b(kernels, p, &k, b);
                 multiply_block(kernels, p, &k);
             }
         }
@@ -251,7 +286,8 @@ void gemm_run(gemm *g, const gemm_product *p)
         gemm_run_worker(g, 0, p);
         return;
     }
-    /* The cut that packs least: a cell packs as much as half its border. */
+    /* The cut that packs least: each cell packs its columns of B, and its rows of A where those are not read in place. */
+    double rows_cost = reads_in_place(p) ? 0 : (double)p->m, cols_cost = (double)p->n;
     int64_t most_rows = divide_up(p->m, g->kernels->rows), most_cols = divide_up(p->n, g->kernels->cols);
     grid best = {.g = g, .p = p, .row_blocks = smaller(wanted, most_rows), .col_blocks = 1};
     for (int64_t i = 1; i <= smaller(wanted, most_rows); i++) {
@@ -259,7 +295,7 @@ void gemm_run(gemm *g, const gemm_product *p)
         bool enough = i * j >= wanted, best_enough = best.row_blocks * best.col_blocks >= wanted;
         if ((enough && !best_enough) ||
             (enough == best_enough &&
-             (double)p->m * (double)j + (double)p->n * (double)i < (double)p->m * (double)best.col_blocks + (double)p->n * (double)best.row_blocks))
+             rows_cost * (double)j + cols_cost * (double)i < rows_cost * (double)best.col_blocks + cols_cost * (double)best.row_blocks))
             best = (grid){.g = g, .p = p, .row_blocks = i, .col_blocks = j};
     }
     threads_run(g->pool, best.row_blocks * best.col_blocks, run_cell, &best);

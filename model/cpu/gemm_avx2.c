@@ -7,7 +7,7 @@
 #define ROWS     6
 #define A_STRIDE 8
 #ifndef KC
-#define KC 768
+#define KC 1024
 #endif
 #define KERNELS gemm_kernels_avx2
 #define INLINE  static inline __attribute__((always_inline))

@@ -7,7 +7,7 @@
 #define ROWS     14
 #define A_STRIDE 16
 #ifndef KC
-#define KC 768
+#define KC 1024
 #endif
 #define KERNELS gemm_kernels_avx512
 #define INLINE  static inline __attribute__((always_inline))

@@ -1,7 +1,7 @@
 /* What the loops of gemm.c need from one instruction set: how to pack, and how to do one tile. Not for users of gemm.h.
  *
  *     const gemm_kernels *kernels = gemm_kernels_of(isa);
- *     kernels->pack(&(gemm_pack){...});       // A into panels of `rows` lanes, B into panels of `cols` lanes
+ *     kernels->pack(&(gemm_pack){...});       // B into panels of `cols` lanes, A into panels of `rows` lanes where it is not read in place
  *     kernels->tile(&(gemm_tile){...});       // rows x cols results of kc steps
  *
  * A packed panel holds, step of k after step of k, the values of its lanes (rows of A or columns of B) side by side, at a fixed
@@ -39,7 +39,8 @@ typedef struct gemm_pack {
 
 typedef struct gemm_tile {
     int64_t k;
-    const float *a, *b; /* packed panels */
+    const float *a, *b; /* b: a packed panel */
+    int64_t a_row, a_k; /* strides of a: one of them is 1; a packed panel has 1 and gemm_kernels.a_stride */
     int64_t rows, cols; /* 1 .. gemm_kernels.rows, cols */
     const float *start; /* where the chains start: rows x cols, or NULL for +0 */
     int64_t start_stride;

@@ -95,41 +95,77 @@ static void pack(const gemm_pack *p)
         pack_strided(p);
 }
 
-/* rows x vecs accumulators stay in registers for all of t->k; rows and vecs are constants where this is inlined. */
-static inline __attribute__((always_inline)) void tile_of(const gemm_tile *t, const int rows, const int vecs)
+static inline __attribute__((always_inline)) void tile_step(const float *a, const float *b, REG acc[ROWS][2], const int rows, const int vecs)
+{
+    REG right[2];
+    for (int j = 0; j < vecs; j++)
+        right[j] = reg_load(b + j * LANES);
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; i++) {
+        REG left = reg_set(a[i]);
+        reg_keep(left);
+        for (int j = 0; j < vecs; j++)
+            acc[i][j] = reg_fma(left, right[j], acc[i][j]);
+    }
+}
+
+/* The same with the rows' values `apart` bytes from one another. */
+static inline __attribute__((always_inline)) void tile_step_apart(const char *const group[], int64_t apart, const float *b, REG acc[ROWS][2],
+                                                                  const int rows, const int vecs)
+{
+    REG right[2];
+    for (int j = 0; j < vecs; j++)
+        right[j] = reg_load(b + j * LANES);
+#pragma GCC unroll 16
+    for (int i = 0; i < rows; i++) {
+        REG left = reg_set(*(const float *)(group[i / 3] + (i % 3) * apart));
+        reg_keep(left);
+        for (int j = 0; j < vecs; j++)
+            acc[i][j] = reg_fma(left, right[j], acc[i][j]);
+    }
+}
+
+/* rows x vecs accumulators stay in registers for all of t->k; rows, vecs and apart are constants where this is inlined. */
+static inline __attribute__((always_inline)) void tile_of(const gemm_tile *t, const int rows, const int vecs, const bool apart)
 {
     REG acc[ROWS][2];
     const int64_t part = t->cols - (vecs - 1) * LANES; /* lanes of the last vector */
     const float *a = t->a, *b = t->b;
 
-    for (int i = 0; i < rows; i++) {
-        for (int j = 0; j < vecs; j++) {
-            acc[i][j] = reg_zero();
-            if (t->start) {
+    if (t->start) { /* outside of the loops: the sums must not go through memory */
+        for (int i = 0; i < rows; i++) {
+            for (int j = 0; j < vecs; j++) {
                 const float *start = t->start + i * t->start_stride + j * LANES;
                 acc[i][j] = j == vecs - 1 ? reg_load_part(start, part) : reg_load(start);
             }
         }
+    } else {
+        for (int i = 0; i < rows; i++)
+            for (int j = 0; j < vecs; j++)
+                acc[i][j] = reg_zero();
     }
     for (int i = 0; i < rows; i++) {
         for (int j = 0; j < vecs; j++)
             __builtin_prefetch(t->next + i * t->to_stride + j * LANES);
         __builtin_prefetch(t->next + i * t->to_stride + COLS - 1);
     }
+    if (apart) { /* steps side by side */
+        const char *group[(ROWS + 2) / 3]; /* of rows 0, 3, 6, ...: the others are one and two strides further */
+        int64_t row = t->a_row * (int64_t)sizeof(float);
+        for (int g = 0; g < (rows + 2) / 3; g++)
+            group[g] = (const char *)(a + 3 * g * t->a_row);
 #pragma GCC unroll 4
-    for (int64_t k = 0; k < t->k; k++) {
-        REG right[2];
-        for (int j = 0; j < vecs; j++)
-            right[j] = reg_load(b + j * LANES);
-#pragma GCC unroll 16
-        for (int i = 0; i < rows; i++) {
-            REG left = reg_set(a[i]);
-            reg_keep(left);
-            for (int j = 0; j < vecs; j++)
-                acc[i][j] = reg_fma(left, right[j], acc[i][j]);
+        for (int64_t k = 0; k < t->k; k++, b += COLS) {
+            __asm__("" : "+r"(row)); /* else the compiler keeps an address for every row, more than there are registers */
+            tile_step_apart(group, row, b, acc, rows, vecs);
+            for (int g = 0; g < (rows + 2) / 3; g++)
+                group[g] += sizeof(float);
         }
-        a += A_STRIDE;
-        b += COLS;
+    } else {
+        const int64_t a_k = t->a_k;
+#pragma GCC unroll 4
+        for (int64_t k = 0; k < t->k; k++, a += a_k, b += COLS)
+            tile_step(a, b, acc, rows, vecs);
     }
     if (t->finish) {
         REG scale = reg_set(t->scale);
@@ -156,16 +192,13 @@ static inline __attribute__((always_inline)) void tile_of(const gemm_tile *t, co
 }
 
 /* Register numbers can't be computed, so every number of rows has its own code; and one register's width where the columns fit in it. */
-#define TILE(rows)                                  \
-    static void tile_##rows##_1(const gemm_tile *t) \
-    {                                               \
-        tile_of(t, rows, 1);                        \
-    }                                               \
-    static void tile_##rows##_2(const gemm_tile *t) \
-    {                                               \
-        tile_of(t, rows, 2);                        \
+#define TILE_FUNCTION(rows, vecs, apart)                              \
+    static void tile_##rows##_##vecs##_##apart(const gemm_tile *t)    \
+    {                                                                 \
+        tile_of(t, rows, vecs, apart);                                \
     }
-#define TILE_ENTRY(rows) [rows - 1] = {tile_##rows##_1, tile_##rows##_2},
+#define TILE(rows) TILE_FUNCTION(rows, 1, 0) TILE_FUNCTION(rows, 2, 0) TILE_FUNCTION(rows, 1, 1) TILE_FUNCTION(rows, 2, 1)
+#define TILE_ENTRY(rows) [rows - 1] = {{tile_##rows##_1_0, tile_##rows##_1_1}, {tile_##rows##_2_0, tile_##rows##_2_1}},
 #if ROWS == 4
 #define FOR_ROWS(x) x(1) x(2) x(3) x(4)
 #elif ROWS == 6
@@ -178,8 +211,8 @@ FOR_ROWS(TILE)
 
 static void tile(const gemm_tile *t)
 {
-    static void (*const tiles[ROWS][2])(const gemm_tile *) = {FOR_ROWS(TILE_ENTRY)};
-    tiles[t->rows - 1][t->cols > LANES](t);
+    static void (*const tiles[ROWS][2][2])(const gemm_tile *) = {FOR_ROWS(TILE_ENTRY)};
+    tiles[t->rows - 1][t->cols > LANES][t->a_row > 1](t);
 }
 
 const gemm_kernels KERNELS = {.rows = ROWS, .cols = COLS, .a_stride = A_STRIDE, .kc = KC, .pack = pack, .tile = tile};
