@@ -1,6 +1,7 @@
 /* manifest.json: comes back as written, faulty ones are refused by name, and the files it names are checked. */
 #include "store/manifest.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -64,6 +65,15 @@ START_TEST(faulty_ones_are_refused)
         if (i % 2)
             text[at] ^= change;
         put(path, text, n);
+        text[at] = was;
+        ck_fails(manifest_read(folder, &m), STATUS_INPUT, "manifest.json");
+    }
+    for (size_t at = 0; at < bytes; at++) { /* another digit, which is still well formed */
+        char was = text[at];
+        if (!isxdigit((unsigned char)was))
+            continue;
+        text[at] = was == '0' ? '1' : '0';
+        put(path, text, bytes);
         text[at] = was;
         ck_fails(manifest_read(folder, &m), STATUS_INPUT, "manifest.json");
     }
