@@ -11,6 +11,7 @@ pkg_check_modules(zstd REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(zlib REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(jansson REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(zlib REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(crypto REQUIRED IMPORTED_TARGET libcrypto)
 
 set(HDF5_PREFER_PARALLEL OFF)

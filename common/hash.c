@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include <xxhash.h>
+#include <zlib.h>
 
 struct hash_sha256 {
     EVP_MD_CTX *context;
@@ -86,4 +87,14 @@ done:
 uint64_t hash_xxh3(const void *p, size_t n)
 {
     return XXH3_64bits(p, n);
+}
+
+uint32_t hash_crc32(const void *p, size_t n)
+{
+    return (uint32_t)crc32_z(0, p, n);
+}
+
+uint32_t hash_crc32_join(uint32_t first, uint32_t second, size_t second_bytes)
+{
+    return (uint32_t)crc32_combine(first, second, (z_off_t)second_bytes);
 }

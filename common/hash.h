@@ -1,4 +1,4 @@
-/* The three hashes of the project: SHA-256 (identity of files and data sets), XXH3-64 (rows), mix64 (state of tensors).
+/* The hashes of the project: SHA-256 (identity of files and data sets), XXH3-64 (rows), mix64 (state of tensors), CRC-32 (zip archives).
  *
  *     hash_sha256 *h; hash_sha256_begin(&h); hash_sha256_add(h, p, n); char hex[HASH_HEX]; hash_sha256_end(h, hex);
  *     uint64_t row = hash_xxh3(bytes, n);
@@ -22,6 +22,10 @@ void hash_sha256_end(hash_sha256 *h, char hex[HASH_HEX]);
 /* Whole buffer; whole file (STATUS_IO with its name when it cannot be read). Local. */
 status hash_sha256_buffer(const void *p, size_t n, char hex[HASH_HEX]);
 status hash_sha256_file(const char *path, char hex[HASH_HEX]);
+
+/* CRC-32 as zip and zlib have it. Join: of two parts one behind the other, from theirs and the length of the second. */
+uint32_t hash_crc32(const void *p, size_t n);
+uint32_t hash_crc32_join(uint32_t first, uint32_t second, size_t second_bytes);
 
 /* XXH3-64 with seed 0. */
 uint64_t hash_xxh3(const void *p, size_t n);

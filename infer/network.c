@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "model/bert.h"
 #include "model/cpu/cpu.h"
+#include "model/state_hash.h"
 #include "model/weights.h"
 
 struct network {
@@ -40,28 +41,22 @@ static status open_table(const run *r, weights_file **file, tensor_table **table
     return tensor_table_create(&config, r->labels, weights_have_pooler(*file), table);
 }
 
-status network_state_hash(const tensor_table *table, const float *parameters, uint64_t *hash)
+status network_state_hash(const tensor_table *table, const float *parameters, threads *pool, uint64_t *hash)
 {
     uint64_t *sum;
-    tensor_range range;
     TRY(memory_new(&sum, (size_t)table->count * sizeof *sum, "hashes of tensors"));
-    for (int64_t at = 0; tensor_table_range(table, at, table->parameters, &range); at += range.count)
-        for (int64_t i = at; i < at + range.count; i++) {
-            uint32_t bits;
-            memcpy(&bits, &parameters[i], sizeof bits);
-            sum[range.tensor - table->tensors] += hash_mix64((uint64_t)i, bits);
-        }
-    *hash = hash_xxh3(sum, (size_t)table->count * sizeof *sum);
+    state_hash_add(table, parameters, 0, table->parameters, sum, pool);
+    *hash = state_hash_all(table, sum);
     free(sum);
     return STATUS_OK;
 }
 
 /* A file of weights has no checksum of its own: a flipped bit in it would only give other scores. */
-static status check_state(const run *r, const tensor_table *table, const float *parameters)
+static status check_state(const run *r, const tensor_table *table, const float *parameters, threads *pool)
 {
     uint64_t hash;
     char text[sizeof r->weights_hash];
-    TRY(network_state_hash(table, parameters, &hash));
+    TRY(network_state_hash(table, parameters, pool, &hash));
     snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
     if (strcmp(text, r->weights_hash) != 0)
         return fail(STATUS_INPUT,
@@ -70,14 +65,14 @@ static status check_state(const run *r, const tensor_table *table, const float *
     return STATUS_OK;
 }
 
-static status load(const run *r, const weights_file *file, const tensor_table *table, float *parameters)
+static status load(const run *r, const weights_file *file, network *net)
 {
     weights_report report;
-    TRY(weights_load(file, table, 0, parameters, &report));
+    TRY(weights_load_threads(file, net->table, 0, net->parameters, &report, net->pool));
     if (!report.head_loaded)
         return fail(STATUS_INPUT, "%s: no out.weight and out.bias for %lld labels: these are not the weights of a trained run", r->weights_folder,
                     (long long)r->labels);
-    return check_state(r, table, parameters);
+    return check_state(r, net->table, net->parameters, net->pool);
 }
 
 /* Collective. Each node's first rank reads the file; all do where memory is not shared. */
@@ -91,7 +86,7 @@ static status load_parameters(const run *r, network *net)
         st = comm_shared_create((size_t)net->table->parameters * sizeof(float), "parameters", &memory, &shared);
     if (st == STATUS_OK) {
         net->parameters = memory;
-        st = !shared || comm_node_rank() == 0 ? load(r, file, net->table, net->parameters) : STATUS_OK;
+        st = !shared || comm_node_rank() == 0 ? load(r, file, net) : STATUS_OK;
         st = comm_agree(st);
         comm_node_barrier();
     }
@@ -99,22 +94,25 @@ static status load_parameters(const run *r, network *net)
     return st;
 }
 
+static status open_threads(const network_settings *s, network *net)
+{
+    int count = (int)s->threads, share = threads_available() / comm_node_size();
+    return threads_create(count > 0 ? count : share > 1 ? share : 1, &net->pool);
+}
+
 static status open_backend(const run *r, const network_settings *s, network *net)
 {
-    int count = (int)s->threads;
     bert_limits limits = {.tokens = s->micro_tokens, .rows = s->micro_rows, .longest = r->input.max_length};
     if (s->micro_tokens < r->input.max_length)
         return fail(STATUS_USAGE, "--micro-tokens %lld is less than the run's maximum length of %lld tokens; give at least that",
                     (long long)s->micro_tokens, (long long)r->input.max_length);
-    if (count == 0)
-        count = threads_available() / comm_node_size() > 1 ? threads_available() / comm_node_size() : 1;
     backend_limits room = bert_backend_limits(net->table, &limits);
-    TRY(threads_create(count, &net->pool));
     TRY(backend_open_cpu(&room, net->pool, s->isa, &net->be));
     TRY(bert_create(net->be, net->table, net->parameters, &limits, BERT_SCORING, &net->net));
     TRY(batch_builder_create(s->micro_tokens, s->micro_rows, (int)r->labels, &net->builder));
     batch_builder_begin(net->builder, 0);
-    snprintf(net->what, sizeof net->what, "%s, %d thread%s a rank", isa_name(backend_cpu_isa(net->be)), count, count > 1 ? "s" : "");
+    snprintf(net->what, sizeof net->what, "%s, %d thread%s a rank", isa_name(backend_cpu_isa(net->be)), threads_count(net->pool),
+             threads_count(net->pool) > 1 ? "s" : "");
     return STATUS_OK;
 }
 
@@ -126,7 +124,9 @@ status network_open(const run *r, const network_settings *s, network **out)
         return st;
     net->padded = r->padded ? r->input.max_length : 0;
     net->pad = r->input.pad;
-    st = load_parameters(r, net);
+    st = comm_agree(open_threads(s, net));
+    if (st == STATUS_OK)
+        st = load_parameters(r, net);
     if (st == STATUS_OK)
         st = comm_agree(open_backend(r, s, net));
     if (st != STATUS_OK) {

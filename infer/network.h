@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/threads.h"
 #include "model/cpu/isa.h"
 #include "model/run.h"
 #include "model/tensors.h"
@@ -37,8 +38,8 @@ void network_add(network *net, const int32_t *ids, int64_t n);
 int64_t network_rows(const network *net); /* added since the last score */
 /* Probabilities of the rows added, in their order, rows x C; then the network is empty again. */
 status network_score(network *net, float *score);
-/* The state hash of weights: XXH3-64 over each tensor's sum of mix64(parameter index, bits), as training keeps it. */
-status network_state_hash(const tensor_table *table, const float *parameters, uint64_t *hash);
+/* The state hash of weights: XXH3-64 over each tensor's sum of mix64(parameter index, bits), as training keeps it; `pool` (or NULL) shares the work. */
+status network_state_hash(const tensor_table *table, const float *parameters, threads *pool, uint64_t *hash);
 /* "avx2, 4 threads", for the log. */
 const char *network_what(const network *net);
 

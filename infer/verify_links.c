@@ -355,7 +355,7 @@ static status hash_weights(const run *r, char text[17])
     TRY_DONE(tensor_table_create(&config, r->labels, weights_have_pooler(file), &table));
     TRY_DONE(memory_new(&parameters, (size_t)table->parameters * sizeof *parameters, "weights"));
     TRY_DONE(weights_load(file, table, 0, parameters, &report));
-    TRY_DONE(network_state_hash(table, parameters, &hash));
+    TRY_DONE(network_state_hash(table, parameters, NULL, &hash));
     snprintf(text, 17, "%016llx", (unsigned long long)hash);
 done:
     free(parameters);

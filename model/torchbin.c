@@ -162,6 +162,16 @@ static status list_zip_storages(const zip_entry *list, size_t count, const char 
     return STATUS_OK;
 }
 
+/* All entries have a checksum, the object's description too. */
+static status list_blocks(weights_file *file, const zip_entry *list, size_t count)
+{
+    TRY(memory_new(&file->blocks, (count + 1) * sizeof *file->blocks, "the checksums of weights"));
+    for (size_t i = 0; i < count; i++)
+        file->blocks[i] = (weights_block){list[i].name, list[i].name_length, list[i].data, list[i].bytes, list[i].crc};
+    file->block_count = count;
+    return STATUS_OK;
+}
+
 static status read_zip(weights_file *file)
 {
     status st;
@@ -187,6 +197,7 @@ static status read_zip(weights_file *file)
     m.size = at + pickle->bytes;
     TRY_DONE(pickle_run(&m, &at));
     TRY_DONE(walk_top(file, &m, m.top, &storages));
+    TRY_DONE(list_blocks(file, list, count));
 done:
     pickle_free(&m);
     free(storages.list);

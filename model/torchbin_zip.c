@@ -105,7 +105,7 @@ static status read_entry(const archive *a, uint64_t *at, uint64_t end, zip_entry
     uint64_t data = local + LOCAL_BYTES + number(a->bytes + local + 26, 2) + number(a->bytes + local + 28, 2);
     if (data > a->size || bytes > a->size - data)
         return broken(a, local, "an entry that reaches beyond the file");
-    *out = (zip_entry){(const char *)p + CENTRAL_BYTES, name, a->bytes + data, (size_t)bytes};
+    *out = (zip_entry){(const char *)p + CENTRAL_BYTES, name, a->bytes + data, (size_t)bytes, (uint32_t)number(p + 16, 4)};
     *at += CENTRAL_BYTES + name + extra + comment;
     return STATUS_OK;
 }

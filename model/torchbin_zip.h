@@ -7,6 +7,7 @@
 #define FRETSAW_MODEL_TORCHBIN_ZIP_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/status.h"
 
@@ -15,6 +16,7 @@ typedef struct zip_entry {
     size_t name_length;
     const unsigned char *data;
     size_t bytes;
+    uint32_t crc; /* of the data, as the directory gives it; not checked here */
 } zip_entry;
 
 /* STATUS_INPUT with path and byte: no directory, compressed or encrypted entries, anything that reaches beyond the file. */

@@ -218,23 +218,72 @@ static status check_shapes(const matching *m)
     return STATUS_OK;
 }
 
-static status copy_tensors(const matching *m, uint64_t seed, float *arena)
+/* A piece of the arena that one thread fills. */
+typedef struct part {
+    const tensor *tensor;
+    const weights_entry *entry;
+    int64_t first, n; /* elements of the tensor */
+} part;
+
+typedef struct copying {
+    const weights_file *file;
+    const part *parts;
+    float *arena;
+} copying;
+
+enum { PART = 1 << 18 };
+
+static void copy_part(void *job, int64_t task, int worker)
 {
+    const copying *c = job;
+    const part *p = &c->parts[task];
+    const tensor *t = p->tensor;
+    float *to = c->arena + t->first + p->first;
+    (void)worker;
+    /* The type has been looked at (check_shapes): reading cannot fail. */
+    if (weights_entry_in_order(p->entry))
+        (void)weights_entry_read_part(c->file, p->entry, p->first, p->n, to);
+    else
+        (void)weights_entry_read(c->file, p->entry, to);
+    if (p->first + p->n == t->count)
+        memset(to + p->n, 0, (size_t)(t->span - t->count) * sizeof *to);
+}
+
+/* Cuts the tensors that come from the file; `parts` NULL only counts. */
+static int64_t cut_parts(const matching *m, part *parts)
+{
+    int64_t count = 0;
     for (int i = 0; i < m->table->count; i++) {
         const tensor *t = &m->table->tensors[i];
-        float *to = arena + t->first;
-        if (!m->entry[i]) {
-            model_init_range(m->table, seed, t->first, t->span, to);
+        if (!m->entry[i])
             continue;
-        }
-        TRY(weights_entry_read(m->file, m->entry[i], to));
-        memset(to + t->count, 0, (size_t)(t->span - t->count) * sizeof *to);
-        m->report->loaded++;
+        int64_t size = weights_entry_in_order(m->entry[i]) ? PART : t->count;
+        for (int64_t first = 0; first < t->count; first += size, count++)
+            if (parts)
+                parts[count] = (part){t, m->entry[i], first, t->count - first < size ? t->count - first : size};
+    }
+    return count;
+}
+
+static status copy_tensors(const matching *m, uint64_t seed, float *arena, threads *pool)
+{
+    part *parts;
+    int64_t count = cut_parts(m, NULL);
+    TRY(memory_new(&parts, (size_t)(count + 1) * sizeof *parts, "loading weights"));
+    cut_parts(m, parts);
+    threads_run(pool, count, copy_part, &(copying){m->file, parts, arena});
+    free(parts);
+    for (int i = 0; i < m->table->count; i++) {
+        const tensor *t = &m->table->tensors[i];
+        if (m->entry[i])
+            m->report->loaded++;
+        else
+            model_init_range(m->table, seed, t->first, t->span, arena + t->first);
     }
     return STATUS_OK;
 }
 
-status weights_load(const weights_file *file, const tensor_table *table, uint64_t seed, float *arena, weights_report *report)
+status weights_load_threads(const weights_file *file, const tensor_table *table, uint64_t seed, float *arena, weights_report *report, threads *pool)
 {
     status st;
     matching m = {.file = file, .table = table, .report = report};
@@ -244,10 +293,16 @@ status weights_load(const weights_file *file, const tensor_table *table, uint64_
     settle_head(&m);
     TRY_DONE(check_complete(&m));
     TRY_DONE(check_shapes(&m));
-    TRY_DONE(copy_tensors(&m, seed, arena));
+    TRY_DONE(weights_file_check(file, pool));
+    TRY_DONE(copy_tensors(&m, seed, arena, pool));
 done:
     free(m.entry);
     return st;
+}
+
+status weights_load(const weights_file *file, const tensor_table *table, uint64_t seed, float *arena, weights_report *report)
+{
+    return weights_load_threads(file, table, seed, arena, report, NULL);
 }
 
 /* ---- out ---- */

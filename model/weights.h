@@ -34,10 +34,12 @@ typedef struct weights_report {
     char notes[1024]; /* lines for the log, each with its newline: what was left out, and what became of the head */
 } weights_report;
 
-/* Everything is checked before the first float is written. STATUS_INPUT: tensors that are missing (all listed), a shape that is not the
+/* Everything is checked before the first float is written. STATUS_INPUT: checksums that differ (weights_file_check), tensors that are missing (all listed), a shape that is not the
  * config's (both are told), an encoder tensor that the config has no place for, a name that comes twice. The head is loaded when
  * out.weight and out.bias are there with the table's shapes, else initialised from `seed` (model_init.h). */
 status weights_load(const weights_file *file, const tensor_table *table, uint64_t seed, float *arena, weights_report *report);
+/* The same, spread over a pool (NULL: the caller alone). */
+status weights_load_threads(const weights_file *file, const tensor_table *table, uint64_t seed, float *arena, weights_report *report, threads *pool);
 
 /* All tensors of the table as safetensors, written atomically: transformers' BertModel.from_pretrained and the notebook's module read it. */
 status weights_save(const char *path, const tensor_table *table, const float *arena);

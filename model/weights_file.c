@@ -57,6 +57,7 @@ void weights_file_close(weights_file *file)
     for (size_t i = 0; i < file->count; i++)
         free(file->entries[i].name);
     free(file->entries);
+    free(file->blocks);
     if (file->map)
         file_unmap(file->map, file->bytes);
     free(file->path);
@@ -181,8 +182,8 @@ static void convert_run(weights_type type, const unsigned char *from, int64_t n,
     }
 }
 
-/* Row-major: elements lie in order without gaps, so that all of them are one run. */
-static bool is_contiguous(const weights_entry *e)
+/* Row-major without gaps, so that all elements are one run. */
+bool weights_entry_in_order(const weights_entry *e)
 {
     int64_t expect = 1;
     for (int i = e->dims - 1; i >= 0; i--) {
@@ -193,16 +194,19 @@ static bool is_contiguous(const weights_entry *e)
     return true;
 }
 
-status weights_entry_read(const weights_file *file, const weights_entry *e, float *out)
+status weights_entry_read_part(const weights_file *file, const weights_entry *e, int64_t first, int64_t n, float *out)
 {
     if (e->type == WEIGHTS_OTHER)
         return fail(STATUS_INPUT, "%s: tensor %s has type %s; float32, float16, bfloat16 and float64 can be read", file->path, e->name, e->type_name);
-    if (e->count == 0)
-        return STATUS_OK;
-    if (is_contiguous(e)) {
-        convert_run(e->type, e->data, e->count, 1, out);
-        return STATUS_OK;
-    }
+    if (n > 0)
+        convert_run(e->type, e->data + (size_t)first * element_bytes(e->type), n, 1, out);
+    return STATUS_OK;
+}
+
+status weights_entry_read(const weights_file *file, const weights_entry *e, float *out)
+{
+    if (e->type == WEIGHTS_OTHER || e->count == 0 || weights_entry_in_order(e))
+        return weights_entry_read_part(file, e, 0, e->count, out);
     int64_t index[WEIGHTS_MAX_DIMS] = {0};
     const int last = e->dims - 1; /* not contiguous: at least one dimension */
     for (int64_t done = 0; done < e->count; done += e->shape[last]) {

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "common/status.h"
+#include "common/threads.h"
 
 enum { WEIGHTS_MAX_DIMS = 8 };
 
@@ -32,22 +33,38 @@ typedef struct weights_entry {
     const unsigned char *data;        /* first element, inside the mapping */
 } weights_entry;
 
+/* Bytes whose CRC-32 the file gives: an entry of a zip archive. */
+typedef struct weights_block {
+    const char *name; /* inside the mapping, not NUL-terminated */
+    size_t name_length;
+    const unsigned char *data;
+    size_t bytes;
+    uint32_t crc;
+} weights_block;
+
 typedef struct weights_file {
     char *path;
     const void *map;
     size_t bytes;
     weights_entry *entries; /* sorted by name, names differ */
     size_t count;
+    weights_block *blocks; /* weights_file_check; none in formats without checksums */
+    size_t block_count;
 } weights_file;
 
 /* STATUS_INPUT when the file is absent, damaged, foreign or a Git LFS pointer: the message names file and byte or tensor. */
 status weights_file_open(const char *path, weights_file **out);
 void weights_file_close(weights_file *file);
+/* Every block against its CRC-32, spread over a pool (NULL: the caller alone). STATUS_INPUT names the file and the block. */
+status weights_file_check(const weights_file *file, threads *pool);
 /* NULL when there is none of that name. */
 const weights_entry *weights_file_find(const weights_file *file, const char *name);
 /* All elements as float32 in row-major order to `out` (count floats). F16, BF16 and F64 are converted, F64 rounded to nearest;
  * other types are STATUS_INPUT. */
 status weights_entry_read(const weights_file *file, const weights_entry *e, float *out);
+/* Elements first .. first+n-1 of it, for an entry whose elements lie in order (weights_entry_in_order). */
+status weights_entry_read_part(const weights_file *file, const weights_entry *e, int64_t first, int64_t n, float *out);
+bool weights_entry_in_order(const weights_entry *e);
 /* "[768, 3072]" into `text`. */
 void weights_shape_text(int dims, const int64_t *shape, char *text, size_t bytes);
 

@@ -284,6 +284,62 @@ status checkpoint_keep_epoch(const checkpoint_place *place, int64_t epoch, int64
     return comm_agree(comm_rank() == 0 ? keep_weights(place, name, step) : STATUS_OK);
 }
 
+/* ---- what a killed run left ---- */
+
+/* ".step-000812.tmp" or ".epoch-1.tmp", as checkpoint_save and checkpoint_keep_epoch name what they write; *stem is the length of "step-000812". */
+static bool is_half_written(const char *name, const char *end, size_t *stem)
+{
+    char same[40];
+    long long number;
+    size_t n = strlen(name), e = strlen(end);
+    if (n < e + 2 || n - e >= sizeof same || name[0] != '.' || strcmp(name + n - e, end) != 0)
+        return false;
+    *stem = n - e - 1;
+    if (sscanf(name, ".step-%lld", &number) == 1)
+        snprintf(same, sizeof same, ".step-%06lld%s", number, end);
+    else if (sscanf(name, ".epoch-%lld", &number) == 1)
+        snprintf(same, sizeof same, ".epoch-%lld%s", number, end);
+    else
+        return false;
+    return strcmp(same, name) == 0;
+}
+
+static status clear_one(const char *run, const char *name)
+{
+    char *path, *back = NULL, stem_name[40];
+    size_t stem;
+    status st;
+    bool aside = is_half_written(name, ".tmp.old", &stem);
+    if (!aside && !is_half_written(name, ".tmp", &stem) && strcmp(name, ".removed") != 0)
+        return STATUS_OK;
+    TRY(file_join(run, name, &path));
+    if (aside) { /* moved out of the way: it goes back where nothing came into its place */
+        snprintf(stem_name, sizeof stem_name, "%.*s", (int)stem, name + 1);
+        TRY_DONE(file_join(run, stem_name, &back));
+        if (!file_exists(back)) {
+            st = file_rename(path, back);
+            goto done;
+        }
+    }
+    st = file_remove_tree(path);
+done:
+    free(path);
+    free(back);
+    return st;
+}
+
+status checkpoint_clear(const char *run)
+{
+    char **names;
+    size_t n;
+    TRY(file_list(run, &names, &n));
+    status st = STATUS_OK;
+    for (size_t i = 0; st == STATUS_OK && i < n; i++)
+        st = clear_one(run, names[i]);
+    file_free_names(names, n);
+    return st;
+}
+
 /* ---- reading ---- */
 
 static status read_stripes(const char *folder, optimizer *o, int64_t step)
@@ -308,7 +364,7 @@ static status read_parameters(const checkpoint_place *place, const char *folder)
     TRY(file_join(folder, "model.safetensors", &path));
     status st = weights_file_open(path, &file);
     if (st == STATUS_OK) {
-        st = weights_load(file, place->table, 0, place->parameters, &report);
+        st = weights_load_threads(file, place->table, 0, place->parameters, &report, place->pool);
         if (st == STATUS_OK && !report.head_loaded)
             st = fail(STATUS_INPUT, "%s: the output layer is missing", path);
         weights_file_close(file);
@@ -362,7 +418,7 @@ static status load_one(const checkpoint_place *place, const char *folder, const 
     }
     if (st == STATUS_OK) {
         comm_shared_broadcast(place->parameters, (size_t)place->table->parameters * sizeof(float));
-        optimizer_hash_all(o);
+        optimizer_hash_all(o, place->pool);
         for (int t = 0; st == STATUS_OK && t < place->table->count; t++)
             if (o->tensor_hash[t] != hashes[t])
                 st = fail(STATUS_INPUT, "%s/model.safetensors: tensor %s is damaged (its state hash differs)", folder, place->table->tensors[t].name);

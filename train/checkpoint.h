@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "common/hash.h"
+#include "common/threads.h"
 #include "train/optimizer.h"
 
 /* What does not change during a run. */
@@ -24,6 +25,7 @@ typedef struct checkpoint_place {
     const tensor_table *table;
     float *parameters; /* shared by the ranks of a node */
     int64_t keep;      /* checkpoints with optimizer state that stay */
+    threads *pool;     /* NULL: the caller alone */
 } checkpoint_place;
 
 /* What state.json says. */
@@ -44,6 +46,9 @@ status checkpoint_load_newest(const checkpoint_place *place, int64_t last, const
 /* Once the checkpoint of `step` has been loaded to go on from: a kill may have come before `last` named it, and newer ones are damaged, so that they
  * must not count among those that stay. */
 status checkpoint_settle(const checkpoint_place *place, int64_t step);
+/* Removes what a killed run has left half written or half removed in its folder. Only for who has claimed the folder and knows that it is this run's:
+ * a run that goes on writes under such names. Local. */
+status checkpoint_clear(const char *run);
 /* Weights of the checkpoint of `step` as RUN/epoch-N. */
 status checkpoint_keep_epoch(const checkpoint_place *place, int64_t epoch, int64_t step);
 /* Points RUN/`name` at a folder beside it. Rank 0 writes. */

@@ -193,6 +193,8 @@ static status begin(trainer *t, bool *finished)
     if (file_exists(path)) {
         TRY_DONE(compare_with(t, path, object));
         TRY_DONE(file_remove_temporaries(t->o->out));
+        if (claim >= 0) /* else another one might be writing there */
+            TRY_DONE(checkpoint_clear(t->o->out));
         TRY_DONE(write_recipe(t, recipe));
     } else {
         TRY_DONE(write_text(t, "recipe.conf", recipe));

@@ -14,6 +14,7 @@
 #include "train/plan.h"
 #include "train/probe.h"
 #include "train/replay.h"
+#include "train/startup.h"
 
 static void announce(const trainer *t)
 {
@@ -30,13 +31,16 @@ static status prepare(trainer *t, int64_t last)
 {
     bool resumed;
     TRY(trainer_build_state(t));
+    startup_mark("memory");
     TRY(comm_agree(probe_run(backend_cpu_isa(t->be), t->pool, &t->state.probe)));
     TRY(probe_compare(t->state.probe));
+    startup_mark("probe");
     TRY(loop_resume(t, last, &resumed));
     if (!resumed) {
         TRY(trainer_load_initial(t));
-        optimizer_hash_all(t->optimizer);
+        optimizer_hash_all(t->optimizer, t->pool);
     }
+    startup_mark("weights");
     return trainer_build_step(t);
 }
 
@@ -70,6 +74,7 @@ static status run(const option_list *words)
 {
     trainer t;
     bool finished;
+    startup_mark("program and MPI");
     if (train_given.diff)
         return diff(words);
     if (train_given.replay)
@@ -77,6 +82,7 @@ static status run(const option_list *words)
     TRY(train_options_check(words));
     stop_open(train_given.time_limit, train_given.grace);
     TRY(trainer_open(&train_given, &t));
+    startup_mark("data");
     if (train_given.plan) {
         TRY(plan_print(&t));
         trainer_close(&t);
@@ -89,6 +95,7 @@ static status run(const option_list *words)
         return STATUS_OK;
     }
     TRY(prepare(&t, INT64_MAX));
+    startup_mark("network");
     TRY(describe_environment(&t));
     announce(&t);
     status st = loop_run(&t);

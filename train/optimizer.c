@@ -1,10 +1,9 @@
 #include "train/optimizer.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "common/comm.h"
-#include "common/hash.h"
+#include "model/state_hash.h"
 
 status optimizer_create(backend *be, const tensor_table *table, float *parameters, int64_t stripe, optimizer **out)
 {
@@ -81,7 +80,7 @@ static uint64_t sum_hashes(optimizer *o)
     while (trainable < (size_t)o->table->count && !o->table->tensors[trainable].frozen)
         trainable++;
     comm_sum_uint64(o->tensor_hash, trainable);
-    o->state = hash_xxh3(o->tensor_hash, (size_t)o->table->count * sizeof *o->tensor_hash);
+    o->state = state_hash_all(o->table, o->tensor_hash);
     return o->state;
 }
 
@@ -92,24 +91,10 @@ uint64_t optimizer_end(optimizer *o)
     return sum_hashes(o);
 }
 
-static void hash_range(optimizer *o, int64_t first, int64_t end)
-{
-    tensor_range range;
-    for (int64_t at = first; tensor_table_range(o->table, at, end, &range); at += range.count) {
-        uint64_t sum = 0;
-        for (int64_t i = at; i < at + range.count; i++) {
-            uint32_t bits;
-            memcpy(&bits, &o->parameters[i], sizeof bits);
-            sum += hash_mix64((uint64_t)i, bits);
-        }
-        o->tensor_hash[range.tensor - o->table->tensors] += sum;
-    }
-}
-
-uint64_t optimizer_hash_all(optimizer *o)
+uint64_t optimizer_hash_all(optimizer *o, threads *pool)
 {
     clear_hashes(o, true);
-    hash_range(o, o->first, o->end);
-    hash_range(o, o->table->trainable, o->table->parameters);
+    state_hash_add(o->table, o->parameters, o->first, o->end, o->tensor_hash, pool);
+    state_hash_add(o->table, o->parameters, o->table->trainable, o->table->parameters, o->tensor_hash, pool);
     return sum_hashes(o);
 }

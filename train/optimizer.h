@@ -13,6 +13,7 @@
 
 #include <stdint.h>
 
+#include "common/threads.h"
 #include "model/tensors.h"
 #include "train/reduce.h"
 
@@ -39,7 +40,7 @@ size_t optimizer_bytes(const tensor_table *table, int64_t stripe);
 void optimizer_begin(optimizer *o, const adamw_step *scalars);  /* local */
 void optimizer_update(optimizer *o, const reduce_slice *slice); /* local */
 uint64_t optimizer_end(optimizer *o);                           /* collective */
-/* Hashes of the parameters as they are, without an update. Collective. Returns the state. */
-uint64_t optimizer_hash_all(optimizer *o);
+/* Hashes of the parameters as they are, without an update; `pool` shares the work. Collective. Returns the state. */
+uint64_t optimizer_hash_all(optimizer *o, threads *pool);
 
 #endif

@@ -10,6 +10,7 @@
 #include "common/comm.h"
 #include "common/log.h"
 #include "common/stop.h"
+#include "train/startup.h"
 
 /* ---- stopping ---- */
 
@@ -78,6 +79,7 @@ static status run_lane(trainer *t, int64_t lane, bool *stopped)
     gradient_begin(sum, ids, n);
     phase_add(t->timer, PHASE_DATA, clock);
     for (const batch *b; !*stopped && (b = feeder_next(t->feeder));) {
+        startup_end();
         bert_forward(t->net, b);
         bert_loss(t->net, b, t->factor, t->row_loss);
         bert_backward(t->net, b, sum);

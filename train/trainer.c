@@ -13,73 +13,6 @@
 #include "model/weights.h"
 #include "train/step.h"
 
-static status copy_text(const char *from, char **to)
-{
-    *to = strdup(from);
-    return *to ? STATUS_OK : fail(STATUS_RESOURCE, "out of memory: a path");
-}
-
-/* ---- which model ---- */
-
-/* "DIR/vocab.txt" for "DIR/config.json". */
-static status beside(const char *path, const char *name, char **out)
-{
-    size_t n = (size_t)(file_base(path) - path);
-    TRY(memory_new(out, n + strlen(name) + 1, "a path"));
-    memcpy(*out, path, n);
-    memcpy(*out + n, name, strlen(name));
-    return STATUS_OK;
-}
-
-static status find_model(const train_options *o, initial_model *m)
-{
-    if (o->init_from) {
-        run from;
-        TRY(run_open(o->init_from, "last", &from));
-        m->folder = from.weights_folder;
-        from.weights_folder = NULL;
-        run_close(&from);
-    } else if (o->init == INIT_PRETRAINED) {
-        TRY(copy_text(o->model, &m->folder));
-    }
-    if (m->folder)
-        TRY(file_join(m->folder, "config.json", &m->config_path));
-    else if (o->config && !file_is_folder(o->config))
-        TRY(copy_text(o->config, &m->config_path));
-    else if (o->config)
-        TRY(file_join(o->config, "config.json", &m->config_path));
-    else
-        TRY(file_join(o->model, "config.json", &m->config_path));
-    if (o->vocab)
-        return copy_text(o->vocab, &m->vocabulary_path);
-    TRY(beside(m->config_path, "vocab.txt", &m->vocabulary_path));
-    if (!file_exists(m->vocabulary_path))
-        return fail(STATUS_INPUT, "%s: no such file: the model's vocabulary is needed beside its config.json, or name it with --vocab",
-                    m->vocabulary_path);
-    return STATUS_OK;
-}
-
-static status hash_model(initial_model *m)
-{
-    status st = STATUS_OK;
-    if (comm_rank() == 0 && m->folder) {
-        char *path;
-        st = weights_find(m->folder, &path);
-        if (st == STATUS_OK) {
-            snprintf(m->file, sizeof m->file, "%s", file_base(path));
-            st = hash_sha256_file(path, m->hash);
-            free(path);
-        }
-    } else if (comm_rank() == 0) {
-        snprintf(m->file, sizeof m->file, "%s", file_base(m->config_path));
-        st = hash_sha256_file(m->config_path, m->hash);
-    }
-    TRY(comm_agree(st));
-    comm_broadcast(m->hash, sizeof m->hash, 0);
-    comm_broadcast(m->file, sizeof m->file, 0);
-    return STATUS_OK;
-}
-
 /* ---- do they fit together ---- */
 
 static status check_vocabulary(trainer *t, const model_config *config)
@@ -189,15 +122,25 @@ static void count_steps(trainer *t)
     t->adamw = (adamw_options){.beta1 = o->beta1, .beta2 = o->beta2, .epsilon = o->epsilon, .decay = o->weight_decay};
 }
 
+static status open_inputs(trainer *t)
+{
+    TRY(open_data(t));
+    TRY(comm_agree(open_order(t)));
+    TRY(comm_agree(open_table(t)));
+    return initial_end_hash(&t->initial);
+}
+
 status trainer_open(const train_options *o, trainer *t)
 {
     *t = (trainer){.o = o, .saved_step = -1};
     t->input = (input_format){.max_length = o->max_length, .truncate = (truncate_side)o->truncate};
-    TRY(comm_agree(find_model(o, &t->initial)));
-    TRY(open_data(t));
-    TRY(comm_agree(open_order(t)));
-    TRY(comm_agree(open_table(t)));
-    TRY(hash_model(&t->initial));
+    TRY(comm_agree(initial_find(o, &t->initial)));
+    initial_begin_hash(&t->initial);
+    status st = open_inputs(t);
+    if (st != STATUS_OK) {
+        initial_free(&t->initial); /* no thread may still read when the program ends */
+        return st;
+    }
     count_steps(t);
     t->first_lane = deal_first_lane(comm_rank(), comm_size(), o->lanes);
     t->end_lane = deal_first_lane(comm_rank() + 1, comm_size(), o->lanes);
@@ -247,7 +190,9 @@ status trainer_build_state(trainer *t)
     t->parameters = p;
     t->place = (checkpoint_place){
         .run = t->o->out, .vocabulary = t->initial.vocabulary_path, .table = t->table, .parameters = t->parameters, .keep = t->o->keep};
-    return comm_agree(build_state(t));
+    TRY(comm_agree(build_state(t)));
+    t->place.pool = t->pool;
+    return STATUS_OK;
 }
 
 static status build_step(trainer *t)
@@ -275,7 +220,7 @@ static status load_pretrained(trainer *t)
     weights_file *file;
     weights_report report;
     TRY(weights_open(t->initial.folder, &file));
-    status st = weights_load(file, t->table, (uint64_t)t->o->seed, t->parameters, &report);
+    status st = weights_load_threads(file, t->table, (uint64_t)t->o->seed, t->parameters, &report, t->pool);
     weights_file_close(file);
     for (char *line = report.notes, *end; st == STATUS_OK && *line; line = end) {
         end = line + strcspn(line, "\n");
@@ -331,7 +276,5 @@ void trainer_close(trainer *t)
     dataset_free(t->train);
     free(t->row_loss);
     free(t->reports);
-    free(t->initial.folder);
-    free(t->initial.config_path);
-    free(t->initial.vocabulary_path);
+    initial_free(&t->initial);
 }

@@ -12,24 +12,15 @@
 #ifndef FRETSAW_TRAIN_TRAINER_H
 #define FRETSAW_TRAIN_TRAINER_H
 
-#include "common/hash.h"
 #include "common/threads.h"
 #include "model/bert.h"
 #include "train/adamw.h"
 #include "train/checkpoint.h"
 #include "train/events.h"
 #include "train/feeder.h"
+#include "train/initial.h"
 #include "train/options.h"
 #include "train/records.h"
-
-/* Where the first weights come from. */
-typedef struct initial_model {
-    char *folder; /* of the pretrained model; NULL with --init random */
-    char *config_path, *vocabulary_path;
-    char vocabulary_hash[HASH_HEX];
-    char hash[HASH_HEX]; /* SHA-256 of the weights file, or of the config with --init random */
-    char file[64];       /* its base name */
-} initial_model;
 
 typedef struct trainer {
     const train_options *o;

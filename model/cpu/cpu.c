@@ -6,7 +6,7 @@
 
 #include "model/cpu/cpu_internal.h"
 
-enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20, ZERO_GRAIN = 1 << 20 };
+enum { ALIGNMENT = 64, HUGE_PAGE = 2 << 20, ZERO_GRAIN = 4 << 20 };
 
 static int64_t round_up(int64_t n, int64_t to)
 {
@@ -14,7 +14,7 @@ static int64_t round_up(int64_t n, int64_t to)
 }
 
 /* Large blocks ask for huge pages: rows of 3072 floats are three small pages apart, and a tile of a product touches a page a row. */
-static status new_aligned(size_t bytes, const char *what, void *pointer_to_pointer)
+static status new_unset(size_t bytes, const char *what, void *pointer_to_pointer)
 {
     size_t alignment = bytes >= 2 * (size_t)HUGE_PAGE ? HUGE_PAGE : ALIGNMENT;
     size_t rounded = (bytes + alignment - 1) / alignment * alignment;
@@ -23,7 +23,15 @@ static status new_aligned(size_t bytes, const char *what, void *pointer_to_point
         return fail(STATUS_RESOURCE, "out of memory: %zu bytes for %s; use fewer tokens a micro-batch or fewer ranks on this machine", bytes, what);
     if (alignment == HUGE_PAGE)
         madvise(p, rounded, MADV_HUGEPAGE); /* no harm where it is not granted */
-    memset(p, 0, rounded);
+    memcpy(pointer_to_pointer, &p, sizeof p);
+    return STATUS_OK;
+}
+
+static status new_aligned(size_t bytes, const char *what, void *pointer_to_pointer)
+{
+    void *p = NULL;
+    TRY(new_unset(bytes, what, &p));
+    memset(p, 0, bytes);
     memcpy(pointer_to_pointer, &p, sizeof p);
     return STATUS_OK;
 }
@@ -51,12 +59,6 @@ void cpu_run(cpu_backend *cpu, cpu_kernel *kernel, const void *job, int64_t n, i
 }
 
 /* ---- memory ---- */
-
-static status cpu_allocate(backend *be, size_t bytes, const char *what, void **out)
-{
-    (void)be;
-    return new_aligned(bytes, what, out);
-}
 
 static void cpu_release(backend *be, void *p)
 {
@@ -88,6 +90,14 @@ static void cpu_zero(backend *be, void *p, size_t bytes)
 {
     zero_job z = {p, bytes};
     threads_run(cpu_of(be)->pool, (int64_t)((bytes + ZERO_GRAIN - 1) / ZERO_GRAIN), zero_task, &z);
+}
+
+/* The pool clears it: the first touch of a page is the kernel's work, and most of a start's time where memory is gigabytes. */
+static status cpu_allocate(backend *be, size_t bytes, const char *what, void **out)
+{
+    TRY(new_unset(bytes, what, out));
+    cpu_zero(be, *out, bytes);
+    return STATUS_OK;
 }
 
 static void cpu_add_op(backend *be, float *to, const float *from, int64_t n)

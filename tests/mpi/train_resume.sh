@@ -75,6 +75,35 @@ touch "$scratch/damaged/last.tmp-12345"
 expect 0 "" train "$several" damaged "${base[@]}"
 same_run whole damaged "recipe.conf cut"
 [ ! -e "$scratch/damaged/last.tmp-12345" ] || wrong "what a killed writer left is still there"
+
+# What a kill leaves half written or half removed is cleared at the next start; names that are not a checkpoint's stay, and so does everything while
+# another run has the folder or when the folder turns out to be another run's.
+half() {
+    mkdir -p "$scratch/$1/.step-000003.tmp/deep" "$scratch/$1/.epoch-1.tmp" "$scratch/$1/.removed/x" "$scratch/$1/.step-000004.tmp.old" \
+        "$scratch/$1/.step-12.tmp" "$scratch/$1/.step-x.tmp"
+    touch "$scratch/$1/.step-000003.tmp/deep/file" "$scratch/$1/.removed/x/y" "$scratch/$1/.step-12.tmp/z"
+}
+there() { (cd "$scratch/$1" && ls -d .step* .epoch* .removed 2>/dev/null | tr '\n' ' '); }
+all=$(half half; there half)
+begin_damaged
+half damaged
+expect 2 "begun with other values of --lr" train 1 damaged "${base[@]}" --lr 2e-3
+[ "$(there damaged)" = "$all" ] || wrong "another run's folder was cleared: $(there damaged)"
+flock "$scratch/damaged" sleep 30 &
+holder=$!
+sleep 0.5
+train 1 damaged "${base[@]}" &
+waiting=$!
+sleep 2
+[ "$(there damaged)" = "$all" ] || wrong "a folder that another process holds was cleared: $(there damaged)"
+pkill -P $holder
+kill "$(rank_of damaged)"
+wait $waiting
+mv "$newest" "$scratch/damaged/.$(basename "$newest").tmp.old" # a kill between the two renames
+expect 0 "" train "$several" damaged "${base[@]}"
+[ "$(there damaged)" = ".step-12.tmp .step-x.tmp " ] || wrong "half-written folders: $(there damaged) are there"
+rm -rf "$scratch"/damaged/.step-12.tmp "$scratch"/damaged/.step-x.tmp
+same_run whole damaged "half-written folders"
 begin_damaged
 for step in "$scratch"/damaged/step-*; do truncate -s 100 "$step/model.safetensors"; done
 expect 3 "checkpoints is whole" train "$several" damaged "${base[@]}"

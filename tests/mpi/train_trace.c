@@ -66,7 +66,7 @@ static status run(wrapped_mode mode)
     if (!t.be)
         return fail(STATUS_RESOURCE, "out of memory: the wrapped back end");
     TRY(trainer_load_initial(&t));
-    optimizer_hash_all(t.optimizer);
+    optimizer_hash_all(t.optimizer, t.pool);
     TRY(trainer_build_step(&t));
     feeder_setting setting = trainer_feeder_setting(&t);
     TRY(feeder_create(&setting, &d.feeder));

@@ -80,7 +80,7 @@ static status make_weights(maker *m)
     free(path);
     char state[32];
     uint64_t hash;
-    TRY(network_state_hash(m->table, m->parameters, &hash));
+    TRY(network_state_hash(m->table, m->parameters, NULL, &hash));
     snprintf(state, sizeof state, "%016llx", (unsigned long long)hash);
     TRY(put_json(weights, "state.json", json_pack("{s:i, s:s}", "step", 7, "state", state)));
     TRY(file_join(m->run, "last", &path));

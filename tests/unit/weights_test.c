@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/files.h"
+#include "common/hash.h"
 #include "model/model_init.h"
 #include "model/safetensors.h"
 #include "model/weights.h"
@@ -207,6 +208,65 @@ START_TEST(zip_sizes_are_checked)
     ck_ok(file_write_atomic(path, bytes, n));
     ck_fails(weights_file_open(path, &file), STATUS_INPUT, "compressed");
     free(bytes);
+}
+END_TEST
+
+/* One flipped bit in any entry's bytes, or in what the directory says of them, is found by the checksum and named. */
+START_TEST(zip_checksums_are_checked)
+{
+    const char *from = support_data("weights/pytorch/bumblebee/state_dict_full.zip.pt");
+    if (!from) {
+        support_skip("data/weights");
+        return;
+    }
+    char path[600], named[100];
+    weights_file *file;
+    threads *pool;
+    support_seed();
+    ck_ok(threads_create(3, &pool));
+    ck_ok(weights_file_open(from, &file));
+    ck_ok(weights_file_check(file, pool));
+    ck_ok(weights_file_check(file, NULL));
+    size_t blocks = file->block_count;
+    ck_assert_uint_gt(blocks, 4);
+    snprintf(path, sizeof path, "%s/x.pt", support_scratch());
+    for (size_t i = 0; i < blocks; i++) {
+        const weights_block *b = &file->blocks[i];
+        if (b->bytes == 0 || memmem(b->name, b->name_length, "data.pkl", 8)) /* a changed pickle may be refused before */
+            continue;
+        weights_file *other;
+        char *bytes = malloc(file->bytes);
+        memcpy(bytes, file->map, file->bytes);
+        size_t at = (size_t)(b->data - (const unsigned char *)file->map) + support_below(b->bytes);
+        bytes[at] = (char)(bytes[at] ^ 1 << support_below(8));
+        ck_ok(file_write_atomic(path, bytes, file->bytes));
+        snprintf(named, sizeof named, "\"%.*s\" in it has CRC-32", (int)b->name_length, b->name);
+        if (weights_file_open(path, &other) == STATUS_OK) { /* "byteorder" is looked at while opening */
+            ck_fails(weights_file_check(other, pool), STATUS_INPUT, named);
+            weights_file_close(other);
+        } else {
+            ck_assert(memmem(b->name, b->name_length, "byteorder", 9) != NULL);
+        }
+        free(bytes);
+    }
+    threads_free(pool);
+    weights_file_close(file);
+}
+END_TEST
+
+/* The checksum of a whole by its parts, of any length. */
+START_TEST(checksums_join)
+{
+    support_seed();
+    static unsigned char bytes[3000000];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)support_below(256);
+    ck_assert_uint_eq(hash_crc32("123456789", 9), 0xcbf43926u);
+    for (int k = 0; k < 20; k++) {
+        size_t cut = support_below(sizeof bytes);
+        ck_assert_uint_eq(hash_crc32_join(hash_crc32(bytes, cut), hash_crc32(bytes + cut, sizeof bytes - cut), sizeof bytes - cut),
+                          hash_crc32(bytes, sizeof bytes));
+    }
 }
 END_TEST
 
@@ -470,6 +530,6 @@ int main(void)
 {
     threads_set_rounding();
     return support_run("weights", (const TTest *[]){safetensors_verdicts, hostile_pickles_are_refused, headers_are_checked, real_torch_files,
-                                                    zip_sizes_are_checked, tensors_stay_in_their_storage, damaged_files_are_refused, weights_go_round,
+                                                    zip_sizes_are_checked, zip_checksums_are_checked, checksums_join, tensors_stay_in_their_storage, damaged_files_are_refused, weights_go_round,
                                                     wrong_weights_are_named, public_tiny_model, other_types_convert, NULL});
 }
