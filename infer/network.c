@@ -168,6 +168,11 @@ int64_t network_rows(const network *net)
     return net->rows;
 }
 
+int64_t network_vocabulary(const network *net)
+{
+    return net->table->config.vocab_size;
+}
+
 status network_score(network *net, float *score)
 {
     if (net->rows == 0)

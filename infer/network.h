@@ -36,6 +36,7 @@ void network_close(network *net); /* collective; NULL is fine */
 bool network_fits(const network *net, int64_t n);
 void network_add(network *net, const int32_t *ids, int64_t n);
 int64_t network_rows(const network *net); /* added since the last score */
+int64_t network_vocabulary(const network *net); /* entries: an id must be below */
 /* Probabilities of the rows added, in their order, rows x C; then the network is empty again. */
 status network_score(network *net, float *score);
 /* The state hash of weights: XXH3-64 over each tensor's sum of mix64(parameter index, bits), as training keeps it; `pool` (or NULL) shares the work. */

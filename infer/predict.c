@@ -143,6 +143,7 @@ static status score_block(job *j, network *net, int32_t *ids, int64_t block, boo
     for (int64_t row = first; row < end; row++) {
         int64_t n;
         TRY(input_read(&j->run->input, j->data, row, ids, &n));
+        TRY(input_check_ids(ids, n, network_vocabulary(net), "row", row));
         if (!network_fits(net, n)) {
             TRY(network_score(net, j->score + scored * j->run->labels));
             scored = row;

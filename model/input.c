@@ -1,5 +1,6 @@
 #include "model/input.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 int64_t input_length(const input_format *f, int64_t ids)
@@ -48,4 +49,15 @@ int64_t input_make(const input_format *f, const uint32_t *ids, int64_t count, in
         memcpy(out + 1 + front, ids + count - back, (size_t)back * sizeof *out);
     out[1 + front + back] = f->sep;
     return front + back + 2;
+}
+
+status input_check_ids(const int32_t *ids, int64_t n, int64_t entries, const char *what, int64_t row)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (ids[i] < 0 || ids[i] >= entries) /* a file's ids are unsigned: above 2^31 they look negative */
+            return fail(STATUS_INPUT,
+                        "%s %" PRId64 " has token id %" PRIu32 ", the model's vocabulary has %" PRId64
+                        " entries: tokens and model do not belong together; run preprocess with the model's vocabulary",
+                        what, row, (uint32_t)ids[i], entries);
+    return STATUS_OK;
 }

@@ -28,5 +28,7 @@ int64_t input_length(const input_format *f, int64_t ids);
 status input_read(const input_format *f, dataset *d, int64_t row, int32_t *out, int64_t *n);
 /* The same from ids in memory. */
 int64_t input_make(const input_format *f, const uint32_t *ids, int64_t count, int32_t *out);
+/* STATUS_INPUT when an id lies outside a vocabulary of `entries`; `what` ("training row") and `row` say where it came from. */
+status input_check_ids(const int32_t *ids, int64_t n, int64_t entries, const char *what, int64_t row);
 
 #endif

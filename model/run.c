@@ -248,38 +248,6 @@ void run_close(run *r)
 
 /* ---- vocabulary ---- */
 
-status run_read_vocabulary(const char *path, input_format *ids, int64_t *lines)
-{
-    char *text;
-    size_t bytes;
-    TRY(file_read_all(path, SMALL_FILE, &text, &bytes));
-    int64_t line = 0, cls = -1, sep = -1, pad = -1;
-    for (char *at = text, *end = text + bytes; at < end; line++) {
-        char *stop = memchr(at, '\n', (size_t)(end - at));
-        size_t n = (size_t)((stop ? stop : end) - at);
-        if (n > 0 && at[n - 1] == '\r')
-            n--;
-        if (n == 5 && memcmp(at, "[CLS]", 5) == 0)
-            cls = line;
-        else if (n == 5 && memcmp(at, "[SEP]", 5) == 0)
-            sep = line;
-        else if (n == 5 && memcmp(at, "[PAD]", 5) == 0)
-            pad = line;
-        at = stop ? stop + 1 : end;
-    }
-    free(text);
-    if (cls < 0 || sep < 0 || pad < 0)
-        return fail(STATUS_INPUT, "%s: no line %s: not a BERT vocabulary; give the vocab.txt of the model", path,
-                    cls < 0   ? "[CLS]"
-                    : sep < 0 ? "[SEP]"
-                              : "[PAD]");
-    ids->cls = (int32_t)cls;
-    ids->sep = (int32_t)sep;
-    ids->pad = (int32_t)pad;
-    *lines = line;
-    return STATUS_OK;
-}
-
 bool run_vocabulary_matches(const char *tokenizer, const char *vocabulary_sha256)
 {
     for (const char *line = tokenizer; line && *line; line = strchr(line, '\n')) {

@@ -44,9 +44,6 @@ typedef struct run {
 status run_open(const char *folder, const char *which, run *out);
 void run_close(run *r);
 
-/* Special ids by their names in a vocabulary file (one piece a line): STATUS_INPUT when [CLS], [SEP] or [PAD] is missing. *lines counts the pieces.
- */
-status run_read_vocabulary(const char *path, input_format *ids, int64_t *lines);
 /* Whether the tokens' identity names the vocabulary with this SHA-256. */
 bool run_vocabulary_matches(const char *tokenizer, const char *vocabulary_sha256);
 

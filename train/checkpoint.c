@@ -63,7 +63,11 @@ static status write_model(const checkpoint_place *place, const char *folder)
     status st = model_config_write(&place->table->config, path);
     free(path);
     if (st == STATUS_OK)
-        st = write_copy(place->vocabulary, folder, "vocab.txt");
+        st = file_join(folder, "vocab.txt", &path);
+    if (st == STATUS_OK) {
+        st = file_write_atomic(path, place->vocabulary, place->vocabulary_bytes);
+        free(path);
+    }
     if (st == STATUS_OK)
         st = file_join(folder, "model.safetensors", &path);
     if (st == STATUS_OK) {

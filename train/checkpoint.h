@@ -21,7 +21,8 @@
 /* What does not change during a run. */
 typedef struct checkpoint_place {
     const char *run;        /* folder */
-    const char *vocabulary; /* file copied into every model folder */
+    const char *vocabulary; /* the text of every model folder's vocab.txt */
+    size_t vocabulary_bytes;
     const tensor_table *table;
     float *parameters; /* shared by the ranks of a node */
     int64_t keep;      /* checkpoints with optimizer state that stay */

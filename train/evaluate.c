@@ -93,12 +93,7 @@ static status add_row(work *w, int64_t row)
     trainer *t = w->t;
     int64_t n, padded = t->o->pooling == POOLING_PADDED ? t->input.max_length : 0;
     TRY(input_read(&t->input, t->valid, row, w->ids, &n));
-    for (int64_t i = 0; i < n; i++)
-        if (w->ids[i] < 0 || w->ids[i] >= t->table->config.vocab_size)
-            return fail(STATUS_INPUT,
-                        "validation row %" PRId64 " has token id %" PRId32 ", the model's vocabulary has %" PRId64
-                        " entries: tokens and model do not belong together",
-                        row, w->ids[i], t->table->config.vocab_size);
+    TRY(input_check_ids(w->ids, n, t->table->config.vocab_size, "validation row", row));
     if (!batch_builder_fits(w->builder, padded ? padded : n))
         score_batch(w);
     const float *label = dataset_label(t->valid, row);

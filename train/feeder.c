@@ -1,6 +1,5 @@
 #include "train/feeder.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,17 +90,6 @@ int64_t feeder_step_tokens(const feeder *f)
     return tokens;
 }
 
-static status check_ids(const feeder *f, int64_t row, const int32_t *ids, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++)
-        if (ids[i] < 0 || ids[i] >= f->set.vocabulary)
-            return fail(STATUS_INPUT,
-                        "training row %" PRId64 " has token id %" PRId32 ", the model's vocabulary has %" PRId64
-                        " entries: tokens and model do not belong together",
-                        row, ids[i], f->set.vocabulary);
-    return STATUS_OK;
-}
-
 status feeder_begin_lane(feeder *f, int64_t lane, const int32_t **ids, int64_t *n)
 {
     const int32_t *slots = f->slots + lane * f->set.batch;
@@ -112,7 +100,7 @@ status feeder_begin_lane(feeder *f, int64_t lane, const int32_t **ids, int64_t *
         int64_t row = f->row[slots[i]], count;
         int32_t *to = f->ids + f->offset[i];
         TRY(input_read(&f->set.input, f->set.data, row, to, &count));
-        TRY(check_ids(f, row, to, count));
+        TRY(input_check_ids(to, count, f->set.vocabulary, "training row", row));
         f->offset[i + 1] = f->offset[i] + count;
     }
     *ids = f->ids;

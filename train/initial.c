@@ -8,6 +8,7 @@
 
 #include "common/comm.h"
 #include "common/files.h"
+#include "model/pieces.h"
 #include "model/run.h"
 #include "model/weights.h"
 
@@ -25,25 +26,19 @@ static status copy_text(const char *from, char **to)
     return *to ? STATUS_OK : fail(STATUS_RESOURCE, "out of memory: a path");
 }
 
-/* "DIR/NAME" for "DIR/config.json". */
-static status beside(const char *path, const char *name, char **out)
-{
-    size_t n = (size_t)(file_base(path) - path);
-    TRY(memory_new(out, n + strlen(name) + 1, "a path"));
-    memcpy(*out, path, n);
-    memcpy(*out + n, name, strlen(name));
-    return STATUS_OK;
-}
-
 static status find_vocabulary(const train_options *o, initial_model *m)
 {
-    if (o->vocab)
+    char *folder;
+    if (o->vocab && !file_is_folder(o->vocab))
         return copy_text(o->vocab, &m->vocabulary_path);
-    TRY(beside(m->config_path, "vocab.txt", &m->vocabulary_path));
-    if (!file_exists(m->vocabulary_path))
-        return fail(STATUS_INPUT, "%s: no such file: the model's vocabulary is needed beside its config.json, or name it with --vocab",
-                    m->vocabulary_path);
-    return STATUS_OK;
+    if (o->vocab)
+        return pieces_find(o->vocab, &m->vocabulary_path);
+    size_t n = (size_t)(file_base(m->config_path) - m->config_path);
+    TRY(memory_new(&folder, n + 2, "a path"));
+    memcpy(folder, n ? m->config_path : ".", n ? n : 1);
+    status st = pieces_find(folder, &m->vocabulary_path);
+    free(folder);
+    return st;
 }
 
 status initial_find(const train_options *o, initial_model *m)
@@ -65,7 +60,9 @@ status initial_find(const train_options *o, initial_model *m)
         TRY(file_join(o->config, "config.json", &m->config_path));
     else
         TRY(file_join(o->model, "config.json", &m->config_path));
-    return find_vocabulary(o, m);
+    TRY(find_vocabulary(o, m));
+    TRY(pieces_read(m->vocabulary_path, &m->vocabulary, &m->vocabulary_bytes));
+    return hash_sha256_buffer(m->vocabulary, m->vocabulary_bytes, m->vocabulary_hash);
 }
 
 static status hash_file(initial_model *m)
@@ -142,5 +139,6 @@ void initial_free(initial_model *m)
     free(m->folder);
     free(m->config_path);
     free(m->vocabulary_path);
+    free(m->vocabulary);
     *m = (initial_model){0};
 }

@@ -15,6 +15,8 @@
 typedef struct initial_model {
     char *folder; /* of the pretrained model; NULL with --init random */
     char *config_path, *vocabulary_path;
+    char *vocabulary; /* as the bytes of a vocab.txt (model/pieces.h) */
+    size_t vocabulary_bytes;
     char vocabulary_hash[HASH_HEX];
     char hash[HASH_HEX];                /* SHA-256 of the weights file, or of the config with --init random */
     char file[64];                      /* its base name */

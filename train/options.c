@@ -25,14 +25,14 @@ const option_program train_about = {
 
 const option train_table[] = {
     {.name = "model", .type = OPTION_TEXT, EXECUTION, FIELD(model), .group = "Inputs", .unit = "DIR",
-     .help = "Hugging Face folder: config.json, vocab.txt, model.safetensors or pytorch_model.bin"},
+     .help = "Hugging Face folder: config.json, vocab.txt or tokenizer.json, model.safetensors or pytorch_model.bin"},
     {.name = "init", .type = OPTION_CHOICE, IDENTITY, FIELD(init), .fallback = "pretrained", .choices = "pretrained|random",
      .group = "Inputs",
      .help = "start from the model's weights, or from random ones of the shape in --config (or --model)"},
     {.name = "config", .type = OPTION_TEXT, EXECUTION, FIELD(config), .group = "Inputs", .unit = "FILE",
      .help = "config.json, or the folder that has it, for --init random"},
     {.name = "vocab", .type = OPTION_TEXT, EXECUTION, FIELD(vocab), .group = "Inputs", .unit = "FILE",
-     .help = "vocabulary, where it does not lie beside the model or the config as vocab.txt"},
+     .help = "vocabulary (vocab.txt, tokenizer.json or a folder with one), where it does not lie beside the model or the config"},
     {.name = "init-from", .type = OPTION_TEXT, EXECUTION, FIELD(init_from), .group = "Inputs", .unit = "RUN",
      .help = "start from another run's last weights, head included, with a fresh optimizer"},
     {.name = "train", .type = OPTION_LIST, EXECUTION, FIELD(train), .group = "Inputs", .unit = "DIR,...",

@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "model/cpu/cpu.h"
 #include "model/model_init.h"
+#include "model/pieces.h"
 #include "model/run.h"
 #include "model/weights.h"
 #include "train/step.h"
@@ -19,8 +20,7 @@ static status check_vocabulary(trainer *t, const model_config *config)
 {
     initial_model *m = &t->initial;
     int64_t lines;
-    TRY(run_read_vocabulary(m->vocabulary_path, &t->input, &lines));
-    TRY(hash_sha256_file(m->vocabulary_path, m->vocabulary_hash));
+    TRY(pieces_find_specials(m->vocabulary_path, m->vocabulary, m->vocabulary_bytes, &t->input, &lines));
     if (lines > config->vocab_size)
         return fail(STATUS_INPUT, "%s has %" PRId64 " pieces, vocab_size of %s is %" PRId64 ": vocabulary and model do not belong together",
                     m->vocabulary_path, lines, m->config_path, config->vocab_size);
@@ -189,7 +189,7 @@ status trainer_build_state(trainer *t)
     TRY(comm_shared_create((size_t)t->table->parameters * sizeof(float), "parameters", &p, &t->parameters_shared));
     t->parameters = p;
     t->place = (checkpoint_place){
-        .run = t->o->out, .vocabulary = t->initial.vocabulary_path, .table = t->table, .parameters = t->parameters, .keep = t->o->keep};
+        .run = t->o->out, .vocabulary = t->initial.vocabulary, .vocabulary_bytes = t->initial.vocabulary_bytes, .table = t->table, .parameters = t->parameters, .keep = t->o->keep};
     TRY(comm_agree(build_state(t)));
     t->place.pool = t->pool;
     return STATUS_OK;

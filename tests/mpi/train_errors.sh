@@ -29,6 +29,18 @@ expect 3 "shard-00001" train "$several" out "${base[@]}" --train "$scratch/cut"
 
 # Weights that do not belong to the config, and none at all.
 train 1 small "${base[@]}" --max-steps 1
+
+# A tokenizer.json in the place of vocab.txt: the same run, its checkpoints with the vocab.txt of the same pieces.
+mkdir "$scratch/json" && cp "$scratch/config.json" "$scratch/json"
+awk 'BEGIN { printf "{\"model\": {\"type\": \"WordPiece\", \"vocab\": {" } { printf "%s\"%s\": %d", (NR > 1 ? ", " : ""), $0, NR - 1 } END { print "}}}" }' \
+    "$scratch/vocab.txt" >"$scratch/json/tokenizer.json"
+expect 0 "" train "$several" pieces "${base[@]}" --max-steps 1 --config "$scratch/json"
+for file in run.json metrics.jsonl epoch-1/vocab.txt epoch-1/model.safetensors; do cmp "$scratch/small/$file" "$scratch/pieces/$file" || wrong "$file by tokenizer.json"; done
+expect 0 "finished already" train 1 pieces "${base[@]}" --max-steps 1 --vocab "$scratch/json/tokenizer.json"
+sed -i 's/: 7,/: 8,/' "$scratch/json/tokenizer.json"
+expect 3 "is not one of 0 to 119, each once" train "$several" out "${base[@]}" --config "$scratch/json"
+rm "$scratch/json/tokenizer.json"
+expect 3 "neither vocab.txt nor tokenizer.json" train "$several" out "${base[@]}" --config "$scratch/json"
 cp -r "$scratch/small/epoch-1" "$scratch/wide" && sed -i 's/"hidden_size": 48/"hidden_size": 72/' "$scratch/wide/config.json"
 from_model() {
     timeout 60 ${2:+$mpi -np $2} "$bin/train" --model "$1" --train "$scratch/train" --out "$scratch/out" "${base[@]}" >"$scratch/log" 2>&1

@@ -16,6 +16,7 @@
 #include "model/bert.h"
 #include "model/cpu/cpu.h"
 #include "model/model_init.h"
+#include "model/pieces.h"
 #include "model/run.h"
 #include "model/weights.h"
 #include "store/dataset.h"
@@ -92,11 +93,14 @@ static status make_weights(maker *m)
 
 static status describe(maker *m)
 {
-    char *path;
+    char *path, *pieces;
+    size_t bytes;
     int64_t lines;
     json_t *labels = json_array();
     TRY(file_join(m->model, "vocab.txt", &path));
-    TRY(run_read_vocabulary(path, &m->input, &lines));
+    TRY(pieces_read(path, &pieces, &bytes));
+    TRY(pieces_find_specials(path, pieces, bytes, &m->input, &lines));
+    free(pieces);
     free(path);
     for (int i = 0; i < m->labels; i++)
         json_array_append_new(labels, json_string(m->label[i]));

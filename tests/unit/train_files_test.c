@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/files.h"
+#include "model/pieces.h"
 #include "model/run.h"
 #include "support/support.h"
 #include "train/records.h"
@@ -214,11 +215,38 @@ START_TEST(vocabulary_gives_special_ids)
     const char *folder = support_scratch();
     input_format f = {0};
     int64_t lines;
+    char *pieces, *path;
+    size_t bytes;
     put(folder, "vocab.txt", "[PAD]\n[UNK]\r\n[CLS]\r\nword\n[SEP]");
-    ck_ok(run_read_vocabulary(at(folder, "vocab.txt"), &f, &lines));
+    ck_ok(pieces_read(at(folder, "vocab.txt"), &pieces, &bytes));
+    ck_ok(pieces_find_specials("v", pieces, bytes, &f, &lines));
     ck_assert(lines == 5 && f.pad == 0 && f.cls == 2 && f.sep == 4);
-    put(folder, "vocab.txt", "[PAD]\n[CLS]\n");
-    ck_fails(run_read_vocabulary(at(folder, "vocab.txt"), &f, &lines), STATUS_INPUT, "[SEP]");
+    ck_fails(pieces_find_specials("v", pieces, 12, &f, &lines), STATUS_INPUT, "[CLS]");
+    free(pieces);
+    put(folder, "tokenizer.json", "{\"model\": {\"vocab\": {\"[SEP]\": 2, \"w\u00f6rd\": 3, \"[PAD]\": 0, \"[CLS]\": 1}}}");
+    ck_ok(pieces_find(folder, &path)); /* vocab.txt comes first */
+    ck_assert_str_eq(file_base(path), "vocab.txt");
+    ck_ok(file_remove(path));
+    free(path);
+    ck_ok(pieces_find(folder, &path));
+    ck_ok(pieces_read(path, &pieces, &bytes));
+    ck_assert_str_eq(pieces, "[PAD]\n[CLS]\n[SEP]\nw\u00f6rd\n");
+    ck_assert_uint_eq(bytes, strlen(pieces));
+    ck_ok(pieces_find_specials("v", pieces, bytes, &f, &lines));
+    ck_assert(lines == 4 && f.pad == 0 && f.cls == 1 && f.sep == 2);
+    free(pieces);
+    put(folder, "tokenizer.json", "{\"model\": {\"vocab\": {\"[SEP]\": 2, \"[PAD]\": 0, \"[CLS]\": 2}}}");
+    ck_fails(pieces_read(path, &pieces, &bytes), STATUS_INPUT, "is not one of 0 to 2");
+    put(folder, "tokenizer.json", "{\"model\": {\"vocab\": {}}}");
+    ck_fails(pieces_read(path, &pieces, &bytes), STATUS_INPUT, "no \"vocab\"");
+    put(folder, "tokenizer.json", "{\"model\": ");
+    ck_fails(pieces_read(path, &pieces, &bytes), STATUS_INPUT, "not JSON");
+    ck_ok(file_remove(path));
+    free(path);
+    ck_fails(pieces_find(folder, &path), STATUS_INPUT, "neither vocab.txt nor tokenizer.json");
+    ck_ok(input_check_ids((const int32_t[]){0, 9}, 2, 10, "row", 7));
+    ck_fails(input_check_ids((const int32_t[]){0, 10}, 2, 10, "row", 7), STATUS_INPUT, "row 7 has token id 10, the model's vocabulary has 10 entries");
+    ck_fails(input_check_ids((const int32_t[]){INT32_MIN}, 1, 10, "row", 7), STATUS_INPUT, "token id 2147483648");
     char hash[65] = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff", text[200];
     snprintf(text, sizeof text, "a=1\nvocab=%s\n", hash);
     ck_assert(run_vocabulary_matches(text, hash));
