@@ -3,6 +3,7 @@
 install(DIRECTORY recipes sample DESTINATION share/fretsaw)
 install(DIRECTORY jobs/slurm DESTINATION share/fretsaw/jobs USE_SOURCE_PERMISSIONS)
 install(FILES jobs/mpi.sh DESTINATION share/fretsaw/jobs)
+install(PROGRAMS jobs/mpirun.sh DESTINATION share/fretsaw/jobs)
 install(FILES jobs/kaggle/cell.py DESTINATION share/fretsaw/jobs/kaggle)
 install(PROGRAMS jobs/kaggle/submit.sh DESTINATION share/fretsaw/jobs/kaggle)
 install(DIRECTORY docs/ DESTINATION share/doc/fretsaw)

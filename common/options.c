@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "common/files.h"
-#include "common/hash.h"
 
 /* Texts and lists that fields point at; freed together by options_free. */
 static void **kept;
@@ -357,89 +356,6 @@ status options_underlay(const option_program *program, const option *table, cons
     return st;
 }
 
-/* ---- help ---- */
-
-const char *option_unit(const option *o)
-{
-    if (o->type == OPTION_FLAG)
-        return NULL;
-    if (o->unit)
-        return o->unit;
-    switch (o->type) {
-    case OPTION_INT: return "N";
-    case OPTION_SIZE: return "SIZE";
-    case OPTION_SECONDS: return "TIME";
-    case OPTION_REAL: return "X";
-    case OPTION_LIST: return "A,B,...";
-    case OPTION_CHOICE: return o->choices;
-    default: return "TEXT";
-    }
-}
-
-static void wrap(const char *text, int indent, int width)
-{
-    int column = indent;
-    while (*text) {
-        size_t word = strcspn(text, " ");
-        if (column > indent && column + 1 + (int)word > width) {
-            printf("\n%*s", indent, "");
-            column = indent;
-        } else if (column > indent) {
-            putchar(' ');
-            column++;
-        }
-        printf("%.*s", (int)word, text);
-        column += (int)word;
-        text += word;
-        text += strspn(text, " ");
-    }
-    putchar('\n');
-}
-
-const option options_general[] = {
-    {.name = "recipe", .type = OPTION_TEXT, .unit = "FILE",
-     .help = "options from the section of this name in FILE, one 'name = value' a line; the command line is stronger"},
-    {.name = "quiet", .type = OPTION_FLAG, .help = "no progress, only warnings and results"},
-    {.name = "log", .type = OPTION_TEXT, .unit = "FILE",
-     .help = "append what is said and the progress to FILE, as plain lines with the time (also under --quiet)"},
-    {.name = "version", .type = OPTION_FLAG, .help = "print the version and stop"},
-    {.name = "help", .type = OPTION_FLAG, .help = "print this and stop"},
-    {0},
-};
-
-const char options_exit_codes[] = "0 done; 2 usage; 3 the input is bad; 4 I/O or no space; 5 out of memory or device;\n"
-                                  "6 a check failed; 75 stopped with everything saved, run the same command again.\n";
-
-static void help_entry(const option *o)
-{
-    enum { INDENT = 34, WIDTH = 110 };
-    char head[160], body[1200];
-    const char *unit = option_unit(o);
-    snprintf(head, sizeof head, "  --%s%s%s", o->name, unit ? " " : "", unit ? unit : "");
-    printf("%-*s", INDENT, head);
-    if (strlen(head) >= INDENT)
-        printf("\n%*s", INDENT, "");
-    snprintf(body, sizeof body, "%s%s%s%s", o->help ? o->help : "", o->fallback ? " [" : "", o->fallback ? o->fallback : "", o->fallback ? "]" : "");
-    wrap(body, INDENT, WIDTH);
-}
-
-static void print_help(const option_program *program, const option *table)
-{
-    printf("%s: %s\n\nusage: %s [options] %s\n", program->name, program->purpose, program->name, program->usage ? program->usage : "");
-    const char *group = "";
-    for (const option *o = table; o->name; o++) {
-        if (o->group && strcmp(o->group, group) != 0)
-            printf("\n%s\n", group = o->group);
-        help_entry(o);
-    }
-    printf("\nGeneral\n");
-    for (const option *o = options_general; o->name; o++)
-        help_entry(o);
-    printf("\nExit codes: %s", options_exit_codes);
-    if (program->examples)
-        printf("\n%s\n", program->examples);
-}
-
 /* ---- command line ---- */
 
 enum { CODE_HELP = 1, CODE_VERSION, CODE_RECIPE, CODE_QUIET, CODE_LOG, CODE_FIRST = 256 };
@@ -527,7 +443,7 @@ status options_parse(const option_program *program, const option *table, int arg
     *rest = (option_list){.item = argv + optind, .count = (size_t)(argc - optind)};
     if (*stop) {
         if (printer && s.help)
-            print_help(program, table);
+            options_print_help(program, table);
         else if (printer)
             printf("fretsaw %s %s\n", program->name, FRETSAW_VERSION);
         return STATUS_OK;
@@ -535,107 +451,4 @@ status options_parse(const option_program *program, const option *table, int arg
     if (s.recipe)
         TRY(read_recipe(program, table, s.recipe));
     return scan_words(table, list, argc, argv, true, &s);
-}
-
-/* ---- the resolved set ---- */
-
-static status choice_text(const option *o, char **text)
-{
-    const char *at = o->choices;
-    for (int i = *(int *)o->field; i > 0; i--)
-        at = strchr(at, '|') + 1;
-    *text = strndup(at, strcspn(at, "|"));
-    return *text ? STATUS_OK : fail(STATUS_RESOURCE, "out of memory for options");
-}
-
-static status list_text(const option_list *list, char **text)
-{
-    size_t n = 1;
-    for (size_t i = 0; i < list->count; i++)
-        n += strlen(list->item[i]) + 1;
-    TRY(memory_new(text, n, "options"));
-    char *at = *text;
-    for (size_t i = 0; i < list->count; i++) {
-        size_t length = strlen(list->item[i]);
-        if (i)
-            *at++ = ',';
-        memcpy(at, list->item[i], length);
-        at += length;
-    }
-    return STATUS_OK;
-}
-
-/* Shortest decimal form that reads back the same double, so that recipe.conf shows 3.2e-05 and not its seventeen digits. */
-static int real_text(double v, char *to, size_t capacity)
-{
-    int n = 0;
-    for (int digits = 1; digits <= 17; digits++) {
-        n = snprintf(to, capacity, "%.*g", digits, v);
-        if (strtod(to, NULL) == v)
-            break;
-    }
-    return n;
-}
-
-status options_value(const option *o, char **text)
-{
-    char number[64];
-    const char *from = number;
-    switch (o->type) {
-    case OPTION_CHOICE: return choice_text(o, text);
-    case OPTION_LIST: return list_text(o->field, text);
-    case OPTION_FLAG: from = *(bool *)o->field ? "yes" : "no"; break;
-    case OPTION_TEXT: from = *(const char **)o->field ? *(const char **)o->field : ""; break;
-    case OPTION_REAL: real_text(*(double *)o->field, number, sizeof number); break;
-    default: snprintf(number, sizeof number, "%lld", (long long)*(int64_t *)o->field);
-    }
-    *text = strdup(from);
-    return *text ? STATUS_OK : fail(STATUS_RESOURCE, "out of memory for options");
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp((*(const option *const *)a)->name, (*(const option *const *)b)->name);
-}
-
-status options_text(const option_program *program, const option *table, bool identity_only, char **text)
-{
-    size_t n = 0, bytes;
-    while (table[n].name)
-        n++;
-    const option **sorted;
-    TRY(memory_new(&sorted, (n + 1) * sizeof *sorted, "options"));
-    size_t used = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!identity_only || table[i].kind == OPTION_IDENTITY)
-            sorted[used++] = &table[i];
-    qsort(sorted, used, sizeof *sorted, by_name);
-    status st = STATUS_OK;
-    FILE *out = open_memstream(text, &bytes);
-    if (!out)
-        TRY_DONE(fail(STATUS_RESOURCE, "out of memory for options"));
-    fprintf(out, "[%s]\n", program->name);
-    for (size_t i = 0; st == STATUS_OK && i < used; i++) {
-        char *value = NULL;
-        st = options_value(sorted[i], &value);
-        if (st == STATUS_OK && *value) /* an option without a value has no line: it reads back as not given */
-            fprintf(out, "%s = %s\n", sorted[i]->name, value);
-        free(value);
-    }
-    if (fclose(out) != 0 && st == STATUS_OK)
-        st = fail(STATUS_RESOURCE, "out of memory for options");
-    if (st != STATUS_OK)
-        free(*text);
-done:
-    free(sorted);
-    return st;
-}
-
-status options_hash(const option_program *program, const option *table, char hex[65])
-{
-    char *text;
-    TRY(options_text(program, table, true, &text));
-    status st = hash_sha256_buffer(text, strlen(text), hex);
-    free(text);
-    return st;
 }

@@ -75,7 +75,9 @@ void options_free(void);
 /* False keeps --help and --version silent on this rank. Default true. */
 void options_set_printer(bool prints);
 
-/* What --help shows besides the table: the options of every program (no fields; an empty name ends them) and the exit codes. */
+/* What --help shows, on stdout. */
+void options_print_help(const option_program *program, const option *table);
+/* What it shows besides the table: the options of every program (no fields; an empty name ends them) and the exit codes. */
 extern const option options_general[];
 extern const char options_exit_codes[];
 /* What stands for an option's value in --help: "FILE", "N", "a|b"; NULL for a flag. */

@@ -19,14 +19,38 @@ static void on_signal(int number)
     caught = number;
 }
 
+static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+enum { NUMBERS = sizeof numbers / sizeof *numbers };
+
+static void set_handlers(void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, old;
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < NUMBERS; i++)
+        if (numbers[i] != SIGHUP || sigaction(SIGHUP, NULL, &old) != 0 || old.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+}
+
+void stop_watch(void)
+{
+    set_handlers(on_signal);
+}
+
+void stop_forget(void)
+{
+    set_handlers(SIG_DFL);
+}
+
+void stop_release(void)
+{
+    stop_forget();
+    if (caught)
+        raise(caught);
+}
+
 void stop_open(int64_t limit_seconds, int64_t grace_seconds)
 {
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    const int numbers[] = {SIGTERM, SIGINT, SIGUSR1, SIGUSR2};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaction(numbers[i], &action, NULL);
-    caught = 0;
+    stop_watch();
     limit = limit_seconds;
     grace = grace_seconds;
     deadline = limit_seconds > 0 ? clock_seconds() + (double)limit_seconds : 0;

@@ -129,7 +129,10 @@ static status run_infer(const option_list *words)
     if (words->count && !(s->verify && words->count == 1))
         return comm_agree(fail(STATUS_USAGE, "\"%s\" is no option: rows come by --input or --csv", words->item[0]));
     TRY(comm_agree(settings_check(s, &mode)));
-    stop_open(s->time_limit, s->grace);
+    if (mode == MODE_BLEND || mode == MODE_VALIDATE)
+        stop_release();
+    else
+        stop_open(s->time_limit, s->grace);
     if (mode == MODE_PREDICT)
         return predict(s);
     if (mode == MODE_VERIFY && !words->count)

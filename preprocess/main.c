@@ -109,6 +109,7 @@ static status run_view(const option_list *words)
 {
     option_list texts;
     bool stop = false, quiet = false;
+    stop_release();
     TRY(options_parse(&view_about, view_table, (int)words->count, words->item, &texts, &stop, &quiet));
     if (stop)
         return STATUS_OK;

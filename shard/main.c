@@ -2,6 +2,7 @@
 
 #include "common/files.h"
 #include "common/program.h"
+#include "common/stop.h"
 #include "shard/inspect.h"
 #include "shard/shard.h"
 
@@ -75,6 +76,8 @@ static status run(const option_list *words)
         return fail(STATUS_USAGE, "no folder was given: name those that preprocess wrote");
     if (others > 1 || (others == 1 && words->count > 1))
         return fail(STATUS_USAGE, "--info, --verify and --export go alone and take one folder");
+    if (others)
+        stop_release();
     if (wants_info)
         return inspect_info(words->item[0]);
     if (wants_verify)

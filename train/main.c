@@ -75,12 +75,15 @@ static status run(const option_list *words)
     trainer t;
     bool finished;
     startup_mark("program and MPI");
+    if (train_given.diff || train_given.plan)
+        stop_release();
     if (train_given.diff)
         return diff(words);
     if (train_given.replay)
         return replay(words);
     TRY(train_options_check(words));
-    stop_open(train_given.time_limit, train_given.grace);
+    if (!train_given.plan)
+        stop_open(train_given.time_limit, train_given.grace);
     TRY(trainer_open(&train_given, &t));
     startup_mark("data");
     if (train_given.plan) {

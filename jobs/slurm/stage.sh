@@ -10,7 +10,7 @@ for module in ${MODULES:-}; do module load "$module"; done
 
 pid= asked= interrupted=
 # Slurm signals this script. The launcher always gets USR1, which srun and mpirun hand on to every rank on every node and which means the
-# same to the programs; after TERM, mpirun would leave its ranks a second before it kills them.
+# same to the programs.
 pass_on() { # SIGNAL
     asked=$1 interrupted=yes
     [ -z "$pid" ] || kill -USR1 "$pid" 2>/dev/null
@@ -38,7 +38,7 @@ launch() { # PROGRAM OPTIONS...
         # A rank that fails ends the others through MPI; srun's own way of doing so would kill ranks that are just leaving with 75.
         srun --mpi=pmix --kill-on-bad-exit=0 --cpus-per-task="${CPUS_PER_TASK:-1}" "$program" "$@" &
     else
-        mpirun -np "$((NODES * TASKS_PER_NODE))" "$program" "$@" &
+        "$(dirname "$0")/../mpirun.sh" -np "$((NODES * TASKS_PER_NODE))" "$program" "$@" &
     fi
     pid=$!
     [ -z "$asked" ] || kill -USR1 "$pid" 2>/dev/null # it came while the launcher started

@@ -1,9 +1,12 @@
 """The rounds of tests/campaign.sh.
 
 A round starts a small training (a checkpoint every 3 steps), kills it, and resumes it, sometimes through a second kill. How it is killed goes round:
-inside the writing of a checkpoint (the temporary folder is seen to be there, and must still be there when all is over), one rank alone, all at any
-moment. In the end metrics.jsonl, the weights, the optimizer's state and the provenance must be those of the undisturbed run, and before each resume
+inside the writing of a checkpoint, one rank alone, all at any moment. What a checkpoint leaves is the trace that is counted: a hidden folder that
+was not there before and is there when all processes have ended shows that the kill came between its making and its renaming. In the end metrics.jsonl, the weights, the optimizer's state and the provenance must be those of the undisturbed run, and before each resume
 every checkpoint that was finished must still be there.
+
+mpirun 4.1 sometimes goes on for good after a rank has died while the job was starting, though it has ended all ranks itself (docs/reproducibility.md).
+Such rounds are counted, their mpirun is ended, and they go on; a rank that outlives a killed one is an error.
 """
 import argparse
 import filecmp
@@ -28,7 +31,7 @@ draw = random.Random(args.seed)
 bin_folder = os.path.join(os.path.abspath(args.build), "bin")
 has_mpi = shutil.which("mpirun") is not None
 work = tempfile.mkdtemp(prefix="fretsaw-campaign-")
-counts = dict(kills=0, inside=0, alone=0, resumes=0, early=0)
+counts = dict(kills=0, inside=0, alone=0, resumes=0, early=0, launcher=0)
 print(f"campaign: {args.rounds} rounds, seed {args.seed}", flush=True)
 
 
@@ -52,6 +55,14 @@ def ranks_of(process, ranks):
         return []
 
 
+def state(process):
+    """The letter that /proc has for it: Z is one that has ended; None: it is gone."""
+    try:
+        return open(f"/proc/{process}/stat").read().rpartition(")")[2].split()[0]
+    except OSError:
+        return None
+
+
 def lines(run):
     try:
         return open(f"{run}/metrics.jsonl", "rb").read().count(b'{"step":')
@@ -60,10 +71,11 @@ def lines(run):
 
 
 def being_written(run):
+    """The hidden folders of checkpoints in the making, each with its inode: a later one of the same name is another."""
     try:
-        return any(re.fullmatch(r"\.step-\d+\.tmp", n) for n in os.listdir(run))
+        return {(e.name, e.inode()) for e in os.scandir(run) if re.fullmatch(r"\.step-\d+\.tmp", e.name)}
     except OSError:
-        return False
+        return set()
 
 
 def checkpoints(run):
@@ -91,11 +103,12 @@ def disturb(run, kind):
         ranks = max(ranks, 2) if has_mpi else 1
     process = start(run, ranks, threads)
     after = draw.randint(min(lines(run), STEPS - 1), STEPS - 1)
+    before = being_written(run)
     deadline = time.time() + 120
     while process.poll() is None and lines(run) < after and time.time() < deadline:
         time.sleep(0.0005)
     if kind == "inside":
-        while process.poll() is None and not being_written(run) and time.time() < deadline:
+        while process.poll() is None and not being_written(run) - before and time.time() < deadline:
             pass
         time.sleep(draw.random() * 0.003)
     else:
@@ -104,7 +117,11 @@ def disturb(run, kind):
     try:
         process.wait(60)
     except subprocess.TimeoutExpired:
-        sys.exit(f"wrong: the job does not end after a kill ({kind}, {ranks} ranks)")
+        if any(state(p) not in (None, "Z") for p in ranks_of(process, ranks)):
+            sys.exit(f"wrong: ranks go on after a kill ({kind}, {ranks} ranks)")
+        counts["launcher"] += 1
+        process.kill()
+        process.wait()
     for _ in range(2000):  # ranks whose mpirun was killed end when they notice
         if not subprocess.run(["pgrep", "-f", f"--out {run} "], capture_output=True).stdout:
             break
@@ -115,7 +132,7 @@ def disturb(run, kind):
         counts["early"] += 1
         return False
     counts["kills"] += 1
-    counts["inside"] += being_written(run)
+    counts["inside"] += bool(being_written(run) - before)
     counts["alone"] += kind == "alone"
     have, done = checkpoints(run), lines(run)
     sure = max(0, done - 1) // EVERY * EVERY  # the step after it has ended, so it was whole
@@ -158,7 +175,8 @@ def main():
         if (n + 1) % 20 == 0:
             print(f"  {n + 1} rounds, {time.time() - begin:.0f} s: {counts}", flush=True)
     print(f"campaign: {args.rounds} rounds equal to the undisturbed run; {counts['kills']} kills: {counts['inside']} inside the writing of a checkpoint, "
-          f"{counts['alone']} of one rank alone; {counts['early']} runs had ended before their kill; seed {args.seed}")
+          f"{counts['alone']} of one rank alone; {counts['early']} runs had ended before their kill; {counts['launcher']} times mpirun alone went on; "
+          f"seed {args.seed}")
     fifth = args.rounds / 5
     if counts["inside"] < fifth or (has_mpi and counts["alone"] < fifth):
         sys.exit(f"wrong: fewer than a fifth of the rounds were killed inside a checkpoint or at one rank: {counts}")
