@@ -326,6 +326,8 @@ static status write_part(part_worker *w, token_part *one, int64_t first, int64_t
     w->rows = 0;
     status st = rowfile_create(one->path, w->p->job->meta, &w->writer);
     if (st == STATUS_OK)
+        st = rowfile_leave_hashes(w->writer);
+    if (st == STATUS_OK)
         st = read_run(w, first, end);
     if (st != STATUS_OK)
         w->stopped = true; /* the helpers' rows are removed, not taken */
@@ -435,6 +437,8 @@ status parts_write(token_parts *p, survey *counts)
     st = comm_agree(st);
     if (st == STATUS_OK)
         st = write_all(&w);
+    for (int64_t i = 0; st != STATUS_OK && comm_rank() == 0 && i < p->count; i++)
+        rowfile_forget_hashes(p->part[i].path);
     rows_free(w.maker);
     free(w.first);
     return st;

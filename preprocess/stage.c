@@ -161,7 +161,7 @@ static status write_manifest(const stage_state *s)
         m.tokens += one->tokens;
         paths[i] = p->part[i].path;
     }
-    TRY_DONE(data_identity_of_files(m.tokenizer, m.rows, paths, p->count, m.data_identity));
+    TRY_DONE(data_identity_of_written(m.tokenizer, m.rows, paths, p->count, m.data_identity));
     st = manifest_write(s->o->out, &m);
 done:
     free(m.file);

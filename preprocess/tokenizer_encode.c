@@ -403,7 +403,7 @@ status tokenizer_prepare(const tokenizer *t, tokenizer_scratch *s, const char *t
     memset(s->joined + joined, ' ', PADDING);
     out->text = s->joined;
     out->text_bytes = joined;
-    out->text_hash = hash_xxh3(s->joined, joined);
+    out->text_hash = hash_xxh3(s->joined, joined) & TOKENIZER_TEXT_HASH;
     return STATUS_OK;
 }
 

@@ -37,7 +37,8 @@ static const option table[] = {
     {.name = "memory", .type = OPTION_SIZE, .field = &o.memory, .fallback = "300M", .min = 64 << 20, .max = 1e15, .group = "Execution",
      .help = "memory of a rank, whatever the size of the data; the folder of --out holds the rest meanwhile"},
     {.name = "info", .type = OPTION_FLAG, .field = &wants_info, .group = "Instead of making shards",
-     .help = "say what a folder or file holds: rows, tokens, languages, labels, lengths, tokenizer, identity"},
+     .help = "say what a folder or file holds: rows, tokens, languages, labels, lengths, tokenizer, identity; of several also how many texts each "
+             "two have in common"},
     {.name = "verify", .type = OPTION_FLAG, .field = &wants_verify, .group = "Instead of making shards",
      .help = "check every checksum; exit 6 names the damaged file and row"},
     {.name = "export", .type = OPTION_CHOICE, .field = &format, .choices = "none|csv", .fallback = "none", .group = "Instead of making shards",
@@ -52,6 +53,7 @@ static const option_program about = {
     .examples = "Examples:\n"
                 "  shard --out shards/train --shards 64 --sample 200000 --seed 42 tokens/train\n"
                 "  shard --info shards/train\n"
+                "  shard --info tokens/train tokens/valid      (and which texts are in both)\n"
                 "  shard --verify shards/train",
 };
 
@@ -74,12 +76,12 @@ static status run(const option_list *words)
     int others = wants_info + wants_verify + (format != EXPORT_NONE);
     if (words->count == 0)
         return fail(STATUS_USAGE, "no folder was given: name those that preprocess wrote");
-    if (others > 1 || (others == 1 && words->count > 1))
-        return fail(STATUS_USAGE, "--info, --verify and --export go alone and take one folder");
+    if (others > 1 || (others == 1 && words->count > 1 && !wants_info))
+        return fail(STATUS_USAGE, "--info, --verify and --export go alone; --verify and --export take one folder");
     if (others)
         stop_release();
     if (wants_info)
-        return inspect_info(words->item[0]);
+        return words->count > 1 ? inspect_common(words->item, (int64_t)words->count, o.memory) : inspect_info(words->item[0]);
     if (wants_verify)
         return inspect_verify(words->item[0]);
     if (format == EXPORT_CSV)

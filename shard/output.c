@@ -191,7 +191,7 @@ static status describe_shards(const output *out, manifest *m, char **path)
         m->rows += s->rows;
         m->tokens += s->tokens;
     }
-    return data_identity_of_files(m->tokenizer, m->rows, path, out->shards, m->data_identity);
+    return data_identity_of_written(m->tokenizer, m->rows, path, out->shards, m->data_identity);
 }
 
 static status write_manifest(output *out, const char *inputs, const char *identity, const char *tokenizer)

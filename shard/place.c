@@ -105,7 +105,9 @@ static status write_shard(work *w, int64_t shard)
     status st = rowfile_create(path, &w->meta, &w->shard);
     free(path);
     TRY(st);
-    st = spill_merge(w->runs, shard, working_memory(w) / 2, append, w);
+    st = rowfile_leave_hashes(w->shard);
+    if (st == STATUS_OK)
+        st = spill_merge(w->runs, shard, working_memory(w) / 2, append, w);
     if (st != STATUS_OK) {
         rowfile_abandon(w->shard);
         return st;
@@ -164,6 +166,17 @@ static void say_done(const work *w, const char *how)
              (long long)w->out.shards, (double)bytes / 1e6, w->out.data_identity);
 }
 
+/* No manifest will be written, so nobody asks for the hashes beside the shards. Returns `st`. */
+static status forget_hashes(const work *w, status st)
+{
+    char *path;
+    for (int64_t i = 0; i < w->out.shards && output_path(&w->out, i, &path) == STATUS_OK; i++) {
+        rowfile_forget_hashes(path);
+        free(path);
+    }
+    return st;
+}
+
 static status make_missing(work *w)
 {
     /* Folders of runs are of no use to a later run: a kill leaves one behind, the next run clears it. */
@@ -182,7 +195,7 @@ static status make_missing(work *w)
     comm_barrier();
     if (comm_rank() == 0 && file_remove_tree(w->folder) != STATUS_OK)
         log_warn("%s", status_message());
-    return st;
+    return st == STATUS_OK || comm_rank() != 0 ? st : forget_hashes(w, st);
 }
 
 static status claim_folder(work *w)

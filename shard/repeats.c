@@ -40,6 +40,26 @@ uint64_t repeats_labels(const float *label, int64_t count)
     return 0;
 }
 
+/* The line clean=... of an identity and its length. */
+static const char *clean_line(const char *tokenizer, size_t *bytes)
+{
+    static const char none[] = "clean=none", key[] = "clean=";
+    const char *line = strncmp(tokenizer, key, strlen(key)) == 0 ? tokenizer : strstr(tokenizer, "\nclean=");
+    line = line ? line + (*line == '\n') : none;
+    *bytes = strcspn(line, "\n");
+    return line;
+}
+
+status repeats_comparable(const char *tokenizer, const char *other, const char *folder)
+{
+    size_t n, m;
+    const char *a = clean_line(tokenizer, &n), *b = clean_line(other, &m);
+    if (n == m && memcmp(a, b, n) == 0)
+        return STATUS_OK;
+    return fail(STATUS_INPUT, "%s: its texts have %.*s, the others %.*s, so that equal texts need not have equal hashes; give sets of the same --clean",
+                folder, (int)m, b, (int)n, a);
+}
+
 void repeats_give(repeats_sink *s, uint64_t text, int64_t index, uint64_t labels)
 {
     if (range_of(text, s->rounds) != s->number)

@@ -20,6 +20,9 @@ void repeats_give(repeats_sink *s, uint64_t text, int64_t index, uint64_t labels
 /* A number for a row's labels: equal where they are, 0 where there is none. */
 uint64_t repeats_labels(const float *label, int64_t count);
 
+/* Hashes of texts that were cleaned in different ways say nothing of each other: STATUS_INPUT names `folder`. Both are identities of tokens. */
+status repeats_comparable(const char *tokenizer, const char *other, const char *folder);
+
 typedef struct repeats_job {
     int mode;
     int64_t rows;                                     /* of all ranks */

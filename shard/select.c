@@ -253,7 +253,9 @@ static status open_inputs(selection *s, char *const *folders, int64_t count)
         st = manifest_read(s->o->exclude.item[i], &m);
         if (st != STATUS_OK)
             break;
-        st = add_input_line(s, "without ", s->o->exclude.item[i], &m);
+        st = repeats_comparable(s->meta.tokenizer, m.tokenizer, s->o->exclude.item[i]);
+        if (st == STATUS_OK)
+            st = add_input_line(s, "without ", s->o->exclude.item[i], &m);
         manifest_free(&m);
     }
     TRY(comm_agree(st));

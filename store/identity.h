@@ -21,7 +21,10 @@ void data_identity_add(data_identity *d, const uint64_t *hashes, int64_t count);
 status data_identity_add_file(data_identity *d, rowfile *f);
 /* Frees d; hex may be NULL. Fine with d NULL and hex NULL. */
 void data_identity_end(data_identity *d, char hex[HASH_HEX]);
-/* Identity over these files in order. */
+/* Identity over these files in order. Reads all they hold. */
 status data_identity_of_files(const char *tokenizer, int64_t rows, char *const *paths, int64_t count, char hex[HASH_HEX]);
+/* The same of files that this run has written: takes, and removes, the hashes left beside them (rowfile_leave_hashes) where there are any. The caller
+ * has removed what earlier runs left. */
+status data_identity_of_written(const char *tokenizer, int64_t rows, char *const *paths, int64_t count, char hex[HASH_HEX]);
 
 #endif

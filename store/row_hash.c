@@ -1,6 +1,7 @@
 #define XXH_STATIC_LINKING_ONLY /* a state on the stack: hashing a row needs no memory and so cannot fail */
 #include <xxhash.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "store/rowfile.h"
@@ -41,4 +42,74 @@ uint64_t rowfile_row_hash(const rowfile_row *r, const char *lang, int64_t labels
     add_count(&state, (size_t)r->tokens);
     add_bytes(&state, r->token, (size_t)r->tokens * sizeof *r->token);
     return XXH3_64bits_digest(&state);
+}
+
+/* ---- of rows in a file ---- */
+
+enum { STRETCH = 1 << 18 }; /* tokens held at once, or those of one row */
+
+/* What the rows of a call hold, but for their tokens. */
+typedef struct hashed_rows {
+    int64_t count, labels;
+    int64_t *offset, *id_offset;
+    uint16_t *lang;
+    float *label;
+    char *id;
+    uint32_t *token;
+    size_t room;
+} hashed_rows;
+
+static status read_rows(rowfile *f, int64_t first, hashed_rows *r)
+{
+    size_t n = (size_t)r->count;
+    TRY(memory_new(&r->offset, (n + 1) * sizeof *r->offset, "rows to hash"));
+    TRY(memory_new(&r->id_offset, (n + 1) * sizeof *r->id_offset, "rows to hash"));
+    TRY(memory_new(&r->lang, n * sizeof *r->lang, "rows to hash"));
+    TRY(memory_new(&r->label, n * (size_t)r->labels * sizeof *r->label, "rows to hash"));
+    TRY(rowfile_read_offsets(f, first, r->count + 1, r->offset));
+    TRY(rowfile_read_langs(f, first, r->count, r->lang));
+    TRY(rowfile_read_labels(f, first, r->count, r->label));
+    return rowfile_read_ids(f, first, r->count, &r->id, r->id_offset);
+}
+
+static status read_stretch(rowfile *f, hashed_rows *r, int64_t from, int64_t end)
+{
+    size_t tokens = (size_t)(r->offset[end] - r->offset[from]);
+    if (tokens > r->room) {
+        TRY(memory_grow(&r->token, tokens * sizeof *r->token, "rows to hash"));
+        r->room = tokens;
+    }
+    return rowfile_read_tokens(f, r->offset[from], (int64_t)tokens, r->token);
+}
+
+static status hash_rows(rowfile *f, hashed_rows *r, uint64_t *hashes)
+{
+    const rowfile_meta *m = rowfile_get_meta(f);
+    for (int64_t from = 0, end; from < r->count; from = end) {
+        for (end = from + 1; end < r->count && r->offset[end + 1] - r->offset[from] <= STRETCH; end++) {
+        }
+        TRY(read_stretch(f, r, from, end));
+        for (int64_t i = from; i < end; i++) {
+            rowfile_row row = {.id = r->id + r->id_offset[i], .id_bytes = (size_t)(r->id_offset[i + 1] - r->id_offset[i]),
+                               .label = r->label + i * r->labels, .tokens = r->offset[i + 1] - r->offset[i]};
+            row.token = row.tokens ? r->token + (r->offset[i] - r->offset[from]) : NULL;
+            hashes[i] = rowfile_row_hash(&row, m->lang[r->lang[i]], r->labels);
+        }
+    }
+    return STATUS_OK;
+}
+
+status rowfile_read_hashes(rowfile *f, int64_t first_row, int64_t count, uint64_t *hashes)
+{
+    hashed_rows r = {.count = count, .labels = rowfile_get_meta(f)->labels};
+    status st = read_rows(f, first_row, &r);
+    if (st == STATUS_OK)
+        st = hash_rows(f, &r, hashes);
+    free(r.offset);
+    free(r.id_offset);
+    free(r.lang);
+    free(r.label);
+    free(r.id);
+    free(r.token);
+    return st;
 }

@@ -1,4 +1,4 @@
-/* The row file, version 1: the one HDF5 format that holds tokens of rows (docs/formats.md). One reader, one writer, one verifier.
+/* The row file, version 2: the one HDF5 format that holds tokens of rows (docs/formats.md). One reader, one writer, one verifier.
  *
  *     rowfile_writer *w;
  *     TRY(rowfile_create("tokens/part-00-00000.h5", &meta, &w));
@@ -20,7 +20,7 @@
 
 #include "common/status.h"
 
-enum { ROWFILE_VERSION = 1, ROWFILE_CHUNK = 65536 };
+enum { ROWFILE_VERSION = 2, ROWFILE_CHUNK = 65536 };
 
 /* An input that rows came from. */
 typedef struct rowfile_source {
@@ -54,7 +54,7 @@ typedef struct rowfile_row {
     const uint32_t *token;   /* n ids */
     int64_t tokens;
     uint64_t text_hash;
-    uint64_t hash;           /* filled by readers; writers compute it */
+    uint64_t hash;           /* of the row: filled by readers; not stored, since it follows from the rest */
 } rowfile_row;
 
 /* XXH3-64 over the canonical bytes of RULES (id, lang text, labels, ids). `labels` = C, `lang` the text. */
@@ -72,6 +72,11 @@ typedef struct rowfile_summary {
 typedef struct rowfile_writer rowfile_writer;
 status rowfile_create(const char *path, const rowfile_meta *meta, rowfile_writer **out);
 status rowfile_append(rowfile_writer *w, const rowfile_row *r);
+/* To call before the first append: the row hashes, 8 bytes each, are left in PATH.tmp-hashes, whence data_identity_of_written() takes them, so that
+ * nobody has to read the rows again. It is there once rowfile_close has succeeded, and never otherwise. */
+status rowfile_leave_hashes(rowfile_writer *w);
+/* Removes what is left so beside a row file, where the stage ends before its manifest. */
+void rowfile_forget_hashes(const char *path);
 /* Frees w in every case. */
 status rowfile_close(rowfile_writer *w, rowfile_summary *summary);
 void rowfile_abandon(rowfile_writer *w); /* removes the temporary file; NULL is fine */
@@ -91,13 +96,14 @@ status rowfile_read_labels(rowfile *f, int64_t first_row, int64_t count, float *
 status rowfile_read_numbers(rowfile *f, int64_t first_row, int64_t count, int64_t *numbers);
 status rowfile_read_sources(rowfile *f, int64_t first_row, int64_t count, uint16_t *sources);
 status rowfile_read_langs(rowfile *f, int64_t first_row, int64_t count, uint16_t *langs);
+/* Of the rows: made from all that they hold, so as slow as reading that. */
 status rowfile_read_hashes(rowfile *f, int64_t first_row, int64_t count, uint64_t *hashes);
 status rowfile_read_text_hashes(rowfile *f, int64_t first_row, int64_t count, uint64_t *hashes);
 /* Ids of rows: offsets (count + 1, from 0 for the first) and a fresh byte array that the caller frees. */
 status rowfile_read_ids(rowfile *f, int64_t first_row, int64_t count, char **bytes, int64_t *offsets);
 /* One row, pointers into the reader's own buffers, valid until the next call on f. */
 status rowfile_read_row(rowfile *f, int64_t index, rowfile_row *r);
-/* Reads everything, recomputes every row hash and checks every order and range. STATUS_CHECK naming file, row, set. */
+/* Reads everything, and checks every checksum, order and range. STATUS_CHECK naming file, row, set. */
 status rowfile_verify(const char *path, rowfile_summary *summary);
 
 #endif

@@ -59,8 +59,8 @@ static status open_sets(rowfile *f)
     f->rows = f->set[SET_NUMBER].count;
     f->tokens = f->set[SET_TOKENS].count;
     f->id_bytes = f->set[SET_ID_BYTES].count;
-    static const int by_row[] = {SET_SOURCE, SET_LANG, SET_HASH, SET_TEXT_HASH};
-    for (int i = 0; i < 4; i++)
+    static const int by_row[] = {SET_SOURCE, SET_LANG, SET_TEXT_HASH};
+    for (int i = 0; i < 3; i++)
         TRY(check_count(f, by_row[i], f->rows));
     if (f->meta.labels > 0)
         TRY(check_count(f, SET_LABEL, f->rows));
@@ -188,11 +188,6 @@ status rowfile_read_langs(rowfile *f, int64_t first_row, int64_t count, uint16_t
     return read_indices(f, SET_LANG, f->meta.langs, first_row, count, langs);
 }
 
-status rowfile_read_hashes(rowfile *f, int64_t first_row, int64_t count, uint64_t *hashes)
-{
-    return read_set(f, SET_HASH, first_row, count, hashes);
-}
-
 status rowfile_read_text_hashes(rowfile *f, int64_t first_row, int64_t count, uint64_t *hashes)
 {
     return read_set(f, SET_TEXT_HASH, first_row, count, hashes);
@@ -245,10 +240,10 @@ status rowfile_read_row(rowfile *f, int64_t index, rowfile_row *r)
     TRY(rowfile_read_numbers(f, index, 1, &r->number));
     TRY(rowfile_read_sources(f, index, 1, &r->source));
     TRY(rowfile_read_langs(f, index, 1, &r->lang));
-    TRY(rowfile_read_hashes(f, index, 1, &r->hash));
     TRY(rowfile_read_text_hashes(f, index, 1, &r->text_hash));
     r->id = f->id;
     r->token = f->token;
     r->label = f->label;
+    r->hash = rowfile_row_hash(r, f->meta.lang[r->lang], f->meta.labels);
     return STATUS_OK;
 }

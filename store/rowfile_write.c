@@ -1,5 +1,8 @@
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/files.h"
 #include "common/hash.h"
@@ -14,6 +17,8 @@ struct rowfile_writer {
     chunk_codec codec;
     int64_t rows, tokens, id_bytes;
     float *label; /* C canonical labels of the row in hand */
+    FILE *hashes; /* rowfile_leave_hashes */
+    char *hashes_path;
 };
 
 static void free_writer(rowfile_writer *w)
@@ -28,6 +33,9 @@ static void free_writer(rowfile_writer *w)
     chunk_codec_clear(&w->codec);
     rowfile_meta_free(&w->meta);
     free(w->label);
+    if (w->hashes)
+        fclose(w->hashes);
+    free(w->hashes_path);
     free(w);
 }
 
@@ -111,6 +119,38 @@ status rowfile_create(const char *path, const rowfile_meta *meta, rowfile_writer
     return STATUS_OK;
 }
 
+static status hashes_fail(const rowfile_writer *w)
+{
+    return fail_errno(STATUS_IO, errno, "%s: writing hashes of rows", w->hashes_path);
+}
+
+status rowfile_leave_hashes(rowfile_writer *w)
+{
+    if (asprintf(&w->hashes_path, "%s" ROWFILE_HASHES, w->target.path) < 0) {
+        w->hashes_path = NULL;
+        return fail(STATUS_RESOURCE, "out of memory: a path");
+    }
+    w->hashes = fopen(w->hashes_path, "wb");
+    return w->hashes ? STATUS_OK : hashes_fail(w);
+}
+
+void rowfile_forget_hashes(const char *path)
+{
+    char *left;
+    if (asprintf(&left, "%s" ROWFILE_HASHES, path) < 0)
+        return; /* the next run removes it */
+    unlink(left);
+    free(left);
+}
+
+static status put_hash(rowfile_writer *w, const rowfile_row *r)
+{
+    if (!w->hashes)
+        return STATUS_OK;
+    uint64_t hash = rowfile_row_hash(r, w->meta.lang[r->lang], w->meta.labels);
+    return fwrite(&hash, sizeof hash, 1, w->hashes) == 1 ? STATUS_OK : hashes_fail(w);
+}
+
 status rowfile_append(rowfile_writer *w, const rowfile_row *r)
 {
     const rowfile_meta *m = &w->meta;
@@ -119,7 +159,7 @@ status rowfile_append(rowfile_writer *w, const rowfile_row *r)
                     w->target.path, (long long)w->rows, r->source, (long long)m->sources, r->lang, (long long)m->langs, (long long)r->tokens,
                     r->id_bytes);
     chunk_codec *c = &w->codec;
-    uint64_t hash = rowfile_row_hash(r, m->lang[r->lang], m->labels);
+    TRY(put_hash(w, r));
     w->rows++;
     w->tokens += r->tokens;
     w->id_bytes += (int64_t)r->id_bytes;
@@ -130,7 +170,6 @@ status rowfile_append(rowfile_writer *w, const rowfile_row *r)
     TRY(column_append(&w->set[SET_NUMBER], c, &r->number, 1));
     TRY(column_append(&w->set[SET_SOURCE], c, &r->source, 1));
     TRY(column_append(&w->set[SET_LANG], c, &r->lang, 1));
-    TRY(column_append(&w->set[SET_HASH], c, &hash, 1));
     TRY(column_append(&w->set[SET_TEXT_HASH], c, &r->text_hash, 1));
     if (m->labels == 0)
         return STATUS_OK;
@@ -141,6 +180,8 @@ status rowfile_append(rowfile_writer *w, const rowfile_row *r)
 
 static status finish(rowfile_writer *w, rowfile_summary *summary)
 {
+    if (w->hashes && fflush(w->hashes) != 0)
+        return hashes_fail(w);
     for (int i = 0; i < SETS; i++)
         if (has_set(w, i))
             TRY(column_finish(&w->set[i], &w->codec));
@@ -173,6 +214,8 @@ void rowfile_abandon(rowfile_writer *w)
     if (!w)
         return;
     atomic_file target = w->target;
+    if (w->hashes)
+        unlink(w->hashes_path);
     free_writer(w); /* closes the file before it is removed */
     file_atomic_abandon(&target);
 }

@@ -10,7 +10,7 @@ import h5py
 import hdf5plugin  # noqa: F401  (registers filter 32015)
 import numpy as np
 
-VERSION = 1
+VERSION = 2
 
 
 class Row(NamedTuple):
@@ -40,7 +40,7 @@ class _File:
             self.tokens, self.offsets = f["tokens/ids"][:], f["tokens/offsets"][:]
             self.id_bytes, self.id_offsets = f["rows/id_bytes"][:].tobytes(), f["rows/id_offsets"][:]
             self.number, self.lang, self.source = (f["rows/" + name][:] for name in ("number", "lang", "source"))
-            self.hash = f["rows/hash"][:]
+            self.text_hash = f["rows/text_hash"][:]
             label = f["rows/label"][:] if self.labels else np.empty(0, np.float32)
             self.label = label.reshape(len(self.number), len(self.labels))
 
@@ -122,14 +122,14 @@ class RowSet:
         return self._file(0).tokenizer if self._paths else {}
 
     def arrays(self):
-        """All rows end to end: tokens (uint32), offsets (rows + 1), label (rows x labels), hash, number, and the lists id, lang, source."""
+        """All rows end to end: tokens (uint32), offsets (rows + 1), label (rows x labels), text_hash, number, and the lists id, lang, source."""
         files = [self._file(k) for k in range(len(self._paths))]
         starts = np.concatenate([[0], np.cumsum([len(f.tokens) for f in files], dtype=np.int64)])
         return {
             "tokens": np.concatenate([f.tokens for f in files]) if files else np.empty(0, np.uint32),
             "offsets": np.concatenate([[0]] + [f.offsets[1:] + start for f, start in zip(files, starts)]).astype(np.int64),
             "label": np.concatenate([f.label for f in files]) if files else np.empty((0, 0), np.float32),
-            "hash": np.concatenate([f.hash for f in files]) if files else np.empty(0, np.uint64),
+            "text_hash": np.concatenate([f.text_hash for f in files]) if files else np.empty(0, np.uint64),
             "number": np.concatenate([f.number for f in files]) if files else np.empty(0, np.int64),
             "id": [f.id(i) for f in files for i in range(len(f.number))],
             "lang": [f.langs[v] if f.langs else "" for f in files for v in f.lang],

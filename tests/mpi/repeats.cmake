@@ -1,4 +1,4 @@
-fretsaw_test(repeats SOURCES mpi/repeats_test.c LINK fretsaw_support fretsaw_shard RANKS 1 2 3)
+fretsaw_test(repeats SOURCES mpi/repeats_test.c LINK fretsaw_support_rows fretsaw_shard RANKS 1 2 3)
 fretsaw_test(shard_repeats SOURCES mpi/shard_repeats_test.c LINK fretsaw_support_rows LABELS mpi TIMEOUT 120)
 add_dependencies(test_shard_repeats program_shard)
 if(FRETSAW_MPI)

@@ -1,9 +1,14 @@
 /* Which rows drop out because of their text, in one round and in many, against the plainest way; the same at any number of ranks. */
 #include "shard/repeats.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "common/comm.h"
+#include "common/files.h"
+#include "shard/inspect.h"
+#include "support/rows.h"
 #include "support/support.h"
 
 enum { ROWS = 4000 };
@@ -86,11 +91,53 @@ START_TEST(labels_as_numbers)
 }
 END_TEST
 
+/* What inspect_common says on stdout at rank 0; the caller frees. */
+static char *common_of(char *const *folders, int64_t memory, const char *file)
+{
+    char *said = NULL;
+    size_t bytes = 0;
+    int out = dup(STDOUT_FILENO);
+    ck_assert(out >= 0 && fflush(stdout) == 0 && freopen(file, "w", stdout) != NULL);
+    status st = inspect_common(folders, 2, memory);
+    ck_assert(fflush(stdout) == 0 && dup2(out, STDOUT_FILENO) >= 0 && close(out) == 0);
+    ck_ok(st);
+    ck_ok(file_read_all(file, 0, &said, &bytes));
+    ck_assert(comm_rank() != 0 || bytes > 0);
+    return said;
+}
+
+START_TEST(rounds_change_nothing)
+{
+    char a[500], b[500], file[500];
+    static char base[400];
+    snprintf(base, sizeof base, "%s", support_scratch());
+    snprintf(file, sizeof file, "%s/said", base);
+    comm_broadcast(base, sizeof base, 0);
+    snprintf(a, sizeof a, "%s/a", base);
+    snprintf(b, sizeof b, "%s/b", base);
+    for (int k = 0; k < 2 && comm_rank() == 0; k++) {
+        test_rows t;
+        rows_make(&t, 900, 1, 4);
+        for (int64_t i = 0; i < t.rows; i++)
+            t.row[i].text_hash = support_below(500) * UINT64_C(0x9E3779B97F4A7C15);
+        rows_write_folder(&t, 2, k ? b : a);
+        rows_free(&t);
+    }
+    comm_barrier();
+    char *const folders[] = {a, b};
+    char *once = common_of(folders, INT64_C(1) << 30, file), *often = common_of(folders, 3000, file);
+    ck_assert(comm_rank() != 0 || strcmp(once, often) == 0);
+    free(once);
+    free(often);
+    comm_barrier();
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     if (comm_open(&argc, &argv) != STATUS_OK)
         return 1;
-    if (support_run("repeats", (const TTest *[]){first_of_each_text_stays, labels_as_numbers, NULL}) != 0)
+    if (support_run("repeats", (const TTest *[]){first_of_each_text_stays, labels_as_numbers, rounds_change_nothing, NULL}) != 0)
         comm_abort(1);
     comm_close();
     return 0;

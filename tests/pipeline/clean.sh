@@ -52,6 +52,12 @@ code=0
 "$bin/shard" --quiet --out x tokens/train tokens/by-hand 2>said || code=$?
 { [ $code = 3 ] && grep -q clean said; } || wrong "a mix of tokens in shard: $code $(cat said)"
 
+for words in "--out x --exclude tokens/by-hand tokens/train" "--info tokens/train tokens/by-hand"; do
+    code=0
+    "$bin/shard" --quiet $words >/dev/null 2>said || code=$?
+    { [ $code = 3 ] && grep -q 'of the same --clean' said; } || wrong "texts cleaned in two ways compared: $code $(cat said)"
+done
+
 "$bin/train" --quiet --recipe "$source/recipes/tiny.conf" --config "$vocab" --train tokens/train --out run --max-steps 2
 "$bin/infer" --quiet --run run --csv test.csv --sample-submission sample.csv --out by-csv.csv --work one
 "$bin/infer" --quiet --run run --input tokens/test --sample-submission sample.csv --out by-tokens.csv --work two

@@ -185,8 +185,8 @@ static void write_expected(const test_rows *t, const char *path)
         const rowfile_row *r = &t->row[i];
         for (size_t k = 0; k < r->id_bytes; k++)
             fprintf(out, "%02x", (unsigned char)r->id[k]);
-        fprintf(out, "|%lld|%s|%s|%016llx|%016llx|", (long long)r->number, t->meta.source[r->source].name, t->meta.lang[r->lang],
-                (unsigned long long)r->hash, (unsigned long long)r->text_hash);
+        fprintf(out, "|%lld|%s|%s|%016llx|", (long long)r->number, t->meta.source[r->source].name, t->meta.lang[r->lang],
+                (unsigned long long)r->text_hash);
         for (int64_t k = 0; k < t->meta.labels; k++) {
             float v = rowfile_canonical_label(r->label[k]);
             uint32_t bits;
