@@ -3,7 +3,8 @@ add_library(fretsaw_flags INTERFACE)
 target_compile_definitions(fretsaw_flags INTERFACE _GNU_SOURCE FRETSAW_VERSION="${PROJECT_VERSION}")
 target_include_directories(fretsaw_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(fretsaw_flags INTERFACE
-  -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith -Wwrite-strings
+  -Wall -Wextra -Werror -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes> -Wvla -Wpointer-arith
+  -Wwrite-strings
   -ffp-contract=off -fno-math-errno -fno-unsafe-math-optimizations -fno-strict-aliasing)
 target_link_libraries(fretsaw_flags INTERFACE Threads::Threads m)
 if(FRETSAW_STATIC) # HDF5 and libcrypto name calls that a static C library warns of; no program here comes to them

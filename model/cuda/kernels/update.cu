@@ -1,0 +1,269 @@
+/* Gradients and the optimizer, float32, element by element; sums of the state hash and of overflow go through one piece a block. */
+#include "model/cuda/kernels/number.h"
+
+static constexpr int64_t UPDATE_BLOCKS = 1024;
+enum { UPDATE_THREADS = 256, HASH_WARPS = UPDATE_THREADS / WARP, FOLD_DEPTH = 8 };
+
+static int64_t blocks_for(int64_t n)
+{
+    int64_t blocks = pieces_of(n, UPDATE_THREADS);
+    return blocks < UPDATE_BLOCKS ? blocks : UPDATE_BLOCKS;
+}
+
+/* Threads of the whole grid stride over the elements. */
+#define EACH(i, n) (int64_t i = (int64_t)blockIdx.x * UPDATE_THREADS + threadIdx.x; i < (n); i += (int64_t)gridDim.x * UPDATE_THREADS)
+
+__global__ void __launch_bounds__(UPDATE_THREADS) zero(int64_t n, uint32_t *p)
+{
+    for EACH (i, n)
+        p[i] = 0;
+}
+
+__global__ void __launch_bounds__(UPDATE_THREADS) add(int64_t n, const float *from, float *to)
+{
+    for EACH (i, n)
+        to[i] += from[i];
+}
+
+void cuda_zero(cuda_stream stream, void *p, size_t bytes)
+{
+    if (bytes)
+        LAUNCH(stream, blocks_for((int64_t)(bytes / 4)), UPDATE_THREADS, zero, (int64_t)(bytes / 4), (uint32_t *)p);
+}
+
+void cuda_add(cuda_stream stream, int64_t n, const float *from, float *to)
+{
+    if (n)
+        LAUNCH(stream, blocks_for(n), UPDATE_THREADS, add, n, from, to);
+}
+
+/* ---- the fold of pieces ---- */
+
+struct fold_plan {
+    const float *piece[CUDA_MAX_PIECES];
+    uint8_t step[2 * CUDA_MAX_PIECES];
+    int steps;
+};
+
+/* A small stack a thread, its top in stack[0]: a push moves all down and a fold moves all up, so that every place is a register. */
+__global__ void __launch_bounds__(UPDATE_THREADS) fold_pieces(fold_plan plan, int64_t n, float *to)
+{
+    for EACH (i, n) {
+        float stack[FOLD_DEPTH] = {0, 0, 0, 0, 0, 0, 0, 0};
+        int next = 0;
+        for (int s = 0; s < plan.steps; s++) {
+            if (plan.step[s]) {
+                stack[0] = stack[1] + stack[0];
+#pragma unroll
+                for (int d = 1; d < FOLD_DEPTH - 1; d++)
+                    stack[d] = stack[d + 1];
+            } else {
+#pragma unroll
+                for (int d = FOLD_DEPTH - 1; d > 0; d--)
+                    stack[d] = stack[d - 1];
+                stack[0] = plan.piece[next++][i];
+            }
+        }
+        to[i] = stack[0];
+    }
+}
+
+void cuda_fold_pieces(cuda_stream stream, int64_t n, int count, const float *const *piece, const uint8_t *step, float *to)
+{
+    fold_plan plan = {};
+    plan.steps = 2 * count - 1;
+    memcpy(plan.piece, piece, (size_t)count * sizeof *piece);
+    memcpy(plan.step, step, (size_t)plan.steps);
+    if (n)
+        LAUNCH(stream, blocks_for(n), UPDATE_THREADS, fold_pieces, plan, n, to);
+}
+
+/* A block a row. */
+__global__ void __launch_bounds__(UPDATE_THREADS)
+    merge_rows(int64_t H, const float *a, const int32_t *a_row, const float *b, const int32_t *b_row, float *out)
+{
+    const int64_t i = blockIdx.x, ra = a_row[i], rb = b_row[i];
+    for (int64_t c = threadIdx.x; c < H; c += UPDATE_THREADS)
+        out[i * H + c] = rb < 0 ? a[ra * H + c] : ra < 0 ? b[rb * H + c] : a[ra * H + c] + b[rb * H + c];
+}
+
+void cuda_merge_rows(cuda_stream stream, int64_t count, int64_t H, const float *a, const int32_t *a_row, const float *b, const int32_t *b_row, float *out)
+{
+    if (count)
+        LAUNCH(stream, count, UPDATE_THREADS, merge_rows, H, a, a_row, b, b_row, out);
+}
+
+/* ---- overflow ---- */
+
+__global__ void __launch_bounds__(UPDATE_THREADS) find_overflow(int64_t n, const float *x, int32_t *part)
+{
+    SHARED(int32_t, found, HASH_WARPS);
+    int mine = 0;
+    for EACH (i, n)
+        mine |= (as_bits(x[i]) & 0x7f800000u) == 0x7f800000u;
+    mine = __any_sync(FULL_WARP, mine);
+    if (threadIdx.x % WARP == 0)
+        found[threadIdx.x / WARP] = mine;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int w = 1; w < HASH_WARPS; w++)
+            mine |= found[w];
+        part[blockIdx.x] = mine;
+    }
+}
+
+__global__ void __launch_bounds__(WARP) join_flags(int blocks, const int32_t *part, int32_t *flag)
+{
+    int mine = 0;
+    for (int b = threadIdx.x; b < blocks; b += WARP)
+        mine |= part[b];
+    mine = __any_sync(FULL_WARP, mine);
+    if (threadIdx.x == 0 && mine)
+        *flag |= 1;
+}
+
+void cuda_find_overflow(cuda_stream stream, int64_t n, const float *x, int32_t *flag, void *scratch)
+{
+    if (!n)
+        return;
+    LAUNCH(stream, blocks_for(n), UPDATE_THREADS, find_overflow, n, x, (int32_t *)scratch);
+    LAUNCH(stream, 1, WARP, join_flags, (int)blocks_for(n), (const int32_t *)scratch, flag);
+}
+
+/* ---- types ---- */
+
+template <typename T> __global__ void __launch_bounds__(UPDATE_THREADS) cast(int64_t n, const float *from, T *to)
+{
+    for EACH (i, n)
+        to[i] = round_to<T>(from[i]);
+}
+
+template <typename T> __global__ void __launch_bounds__(UPDATE_THREADS) uncast(int64_t n, const T *from, float *to)
+{
+    for EACH (i, n)
+        to[i] = to_float(from[i]);
+}
+
+void cuda_cast(cuda_stream stream, cuda_type type, int64_t n, const float *from, void *to)
+{
+    if (n)
+        WITH_TYPE(type, LAUNCH(stream, blocks_for(n), UPDATE_THREADS, cast<T>, n, from, (T *)to));
+}
+
+void cuda_uncast(cuda_stream stream, cuda_type type, int64_t n, const void *from, float *to)
+{
+    if (n)
+        WITH_TYPE(type, LAUNCH(stream, blocks_for(n), UPDATE_THREADS, uncast<T>, n, (const T *)from, to));
+}
+
+/* ---- AdamW and the state hash ---- */
+
+/* common/hash.h's hash_mix64. */
+__device__ __forceinline__ uint64_t mix(uint64_t index, uint32_t bits)
+{
+    uint64_t z = (index << 32 | index >> 32) ^ ((uint64_t)bits * 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    return z ^ (z >> 27);
+}
+
+/* part[block] = the sum of the block's threads, mod 2^64: the order does not matter. */
+__device__ __forceinline__ void sum_hash(uint64_t mine, uint64_t *part)
+{
+    SHARED(uint64_t, sums, HASH_WARPS);
+    mine = warp_sum(mine);
+    if (threadIdx.x % WARP == 0)
+        sums[threadIdx.x / WARP] = mine;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        for (int w = 1; w < HASH_WARPS; w++)
+            mine += sums[w];
+        part[blockIdx.x] = mine;
+    }
+}
+
+__global__ void __launch_bounds__(WARP) join_hashes(int blocks, const uint64_t *part, uint64_t *hash)
+{
+    uint64_t mine = 0;
+    for (int b = threadIdx.x; b < blocks; b += WARP)
+        mine += part[b];
+    mine = warp_sum(mine);
+    if (threadIdx.x == 0)
+        *hash += mine;
+}
+
+struct adamw_view {
+    int64_t n, first, slot_first, H;
+    adamw_step s;
+    int decayed;
+    float unscale;
+    const float *grad;
+    const int32_t *slot;
+    float *m, *v, *p;
+};
+
+/* Where parameter i's gradient lies; zero without one. */
+__device__ __forceinline__ float gradient_of(const adamw_view &a, int64_t i)
+{
+    if (!a.grad)
+        return 0.0f;
+    if (!a.slot)
+        return a.grad[i] * a.unscale;
+    const int64_t at = a.first + i, table = at / a.H;
+    const int32_t row = a.slot[table - a.slot_first];
+    return row < 0 ? 0.0f : a.grad[row * a.H + at % a.H] * a.unscale;
+}
+
+/* Below 2^-120 a moment is set to zero, as on the CPU (model/cpu/kernel_point.c says why). NaN stays. */
+__device__ __forceinline__ float faded(float moment)
+{
+    return fabsf(moment) < 0x1p-120f ? 0.0f : moment;
+}
+
+template <typename T> __global__ void __launch_bounds__(UPDATE_THREADS) adamw(adamw_view a, T *copy, uint64_t *part)
+{
+    uint64_t hash = 0;
+    for EACH (i, a.n) {
+        const float g = gradient_of(a, i);
+        const float m = faded(fmaf(a.s.one_minus_beta1, g, a.s.beta1 * a.m[i]));
+        const float v = faded(fmaf(a.s.one_minus_beta2 * g, g, a.s.beta2 * a.v[i]));
+        float p = fmaf(-a.s.step_size, m / (sqrtf(v) + a.s.epsilon), a.p[i]);
+        if (a.decayed && a.s.decay != 0.0f) /* p - 0 p would turn -0 into +0 */
+            p = fmaf(-a.s.decay, p, p);
+        a.m[i] = m;
+        a.v[i] = v;
+        a.p[i] = p;
+        if (copy)
+            copy[i] = round_to<T>(p);
+        hash += mix((uint64_t)(a.first + i), as_bits(p));
+    }
+    sum_hash(hash, part);
+}
+
+__global__ void __launch_bounds__(UPDATE_THREADS) state_hash(int64_t n, int64_t first, const float *p, uint64_t *part)
+{
+    uint64_t hash = 0;
+    for EACH (i, n)
+        hash += mix((uint64_t)(first + i), as_bits(p[i]));
+    sum_hash(hash, part);
+}
+
+void cuda_adamw(cuda_stream stream, const cuda_adamw_args *a)
+{
+    if (!a->n)
+        return;
+    adamw_view view = {a->n, a->first_index, a->slot_first, a->hidden, a->step, a->decayed, a->unscale, a->grad, a->slot, a->m, a->v, a->p};
+    if (a->type == CUDA_FLOAT16)
+        LAUNCH(stream, blocks_for(a->n), UPDATE_THREADS, adamw<fp16>, view, (fp16 *)a->copy, (uint64_t *)a->scratch);
+    else
+        LAUNCH(stream, blocks_for(a->n), UPDATE_THREADS, adamw<bf16>, view, a->type == CUDA_BFLOAT16 ? (bf16 *)a->copy : NULL, (uint64_t *)a->scratch);
+    if (a->hash)
+        LAUNCH(stream, 1, WARP, join_hashes, (int)blocks_for(a->n), (const uint64_t *)a->scratch, a->hash);
+}
+
+void cuda_state_hash(cuda_stream stream, int64_t n, int64_t first_index, const float *p, uint64_t *hash, void *scratch)
+{
+    if (!n)
+        return;
+    LAUNCH(stream, blocks_for(n), UPDATE_THREADS, state_hash, n, first_index, p, (uint64_t *)scratch);
+    LAUNCH(stream, 1, WARP, join_hashes, (int)blocks_for(n), (const uint64_t *)scratch, hash);
+}
