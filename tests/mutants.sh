@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Plants one-line faults, one at a time, and demands that the test named beside each turns red: a test that cannot fail is a defect.
 #   tests/mutants.sh [NAME...]      all, or the named ones; about 15 minutes on 2 cores
+#   tests/mutants.sh --check        only that each line to change still stands, once
 # Works on a copy of the tree in a temporary folder; the tree itself is never changed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -36,11 +37,29 @@ deal_lane_split|train/deal.c|return rank * lanes / ranks;|return (rank * lanes +
 schedule_end|train/adamw.c|(double)(s->total - step)|(double)(s->total - step - 1)|^train_adamw$
 bias_correction|train/adamw.c|sqrt(1 - adamw_power(o->beta2, t))|sqrt(1 - adamw_power(o->beta2, t + 1))|^train_adamw$
 tree_order_swapped|train/reduce.c|r->be->ops->add(r->be, part[older], part[newer], w->end - w->first);\n    return|r->be->ops->add(r->be, part[newer], part[older], w->end - w->first);\n    return|^train_reduce_np3$
-absent_row_added|train/reduce.c|f.there[slot] = p->found != NULL;|f.there[slot] = true;|^train_reduce
+absent_row_added|model/cpu/ops_rows.c|f.there[slot] = found[i] != NULL;|f.there[slot] = true;|^train_reduce
 stripe_bound|train/reduce.c|return rank * stripes / ranks;|return rank * (stripes - 1) / ranks;|^train_reduce
 shortest_digits|infer/number.c|digits <= MOST_DIGITS; digits++|digits < MOST_DIGITS - 1; digits++|^infer_number$
 END
 )
+
+# Plants a fault in the copy, or without the last argument sees that it can be.
+plant() { # FILE FROM [TO]
+    python3 - "$@" <<'END'
+import sys
+path, *lines = [sys.argv[1], *(text.replace("\\n", "\n") for text in sys.argv[2:])]
+text = open(path).read()
+if text.count(lines[0]) != 1: sys.exit(f"'{lines[0]}' stands {text.count(lines[0])} times in {path}")
+if len(lines) == 2: open(path, "w").write(text.replace(*lines))
+END
+}
+if [ "${1:-}" = --check ]; then
+    code=0
+    while IFS='|' read -r name file from to tests; do
+        plant "$file" "$from" || { echo "mutants: $name can't be planted any more: give it the line that now does its work" >&2; code=1; }
+    done <<<"$mutants"
+    exit $code
+fi
 
 chosen=" $* "
 work=$(mktemp -d "${TMPDIR:-/tmp}/fretsaw-mutants-XXXXXX")
@@ -56,14 +75,8 @@ while IFS='|' read -r name file from to tests <&3; do
     # A regular expression may hold bars of its own.
     [ "$chosen" = "  " ] || [[ $chosen == *" $name "* ]] || continue
     planted=$((planted + 1))
-    if ! python3 - "$work/$file" "$from" "$to" <<'END'
-import sys
-path, old, new = sys.argv[1], *(text.replace("\\n", "\n") for text in sys.argv[2:4])
-text = open(path).read()
-if text.count(old) != 1: sys.exit(f"'{old}' stands {text.count(old)} times in {path}")
-open(path, "w").write(text.replace(old, new))
-END
-    then
+    cp "$work/$file" "$work/before"
+    if ! plant "$work/$file" "$from" "$to"; then
         printf '%-22s the line to change was not found\n' "$name"
         continue
     fi
@@ -77,7 +90,7 @@ END
         caught=$((caught + 1))
         printf '%-22s caught by %s\n' "$name" "$(sed -n 's/.*- \([a-z0-9_]*\) (.*/\1/p' "$work/log" | sort -u | paste -sd' ')"
     fi
-    cp "$file" "$work/$file"
+    cp "$work/before" "$work/$file"
 done 3<<<"$mutants"
 build
 echo "mutants: $caught of $planted caught"

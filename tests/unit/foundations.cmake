@@ -12,3 +12,7 @@ if(python3)
   add_test(NAME sample_is_as_made COMMAND ${python3} ${PROJECT_SOURCE_DIR}/sample/make_sample.py --check)
   set_tests_properties(sample_is_as_made PROPERTIES LABELS unit)
 endif()
+
+# Every planted fault must still have its line: a change of the line takes the fault along.
+add_test(NAME mutants_stand COMMAND bash ${PROJECT_SOURCE_DIR}/tests/mutants.sh --check)
+set_tests_properties(mutants_stand PROPERTIES TIMEOUT 60 LABELS unit)
