@@ -60,9 +60,15 @@ static status check_header(check_state *c, int64_t i)
         keep_fault(c, i, CLASS_STRUCTURE, csv_reader_fault(c->reader));
     if (event != CSV_RECORD)
         return STATUS_OK;
-    TRY(columns_find(&c->rules->columns, c->reader, &c->out->input[i], &fault));
+    csv_columns *columns = &c->out->input[i];
+    TRY(columns_find(&c->rules->columns, c->reader, columns, &fault));
     if (fault.kind != CSV_FINE)
         keep_fault(c, i, CLASS_COLUMNS, &fault);
+    if (in->file.dialect != CSV_PANDAS)
+        return STATUS_OK;
+    TRY(csv_reader_next(c->reader, &event));
+    if (event == CSV_RECORD && csv_reader_width(c->reader) > columns->width)
+        columns_shift(columns, csv_reader_width(c->reader) - columns->width);
     return STATUS_OK;
 }
 

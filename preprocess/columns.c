@@ -54,13 +54,13 @@ static int64_t find_name(const header_names *n, const char *name, size_t bytes, 
 }
 
 /* One wanted column by its names, divided by `divider`. A second column of the name is a fault. */
-static int64_t find_column(const header_names *n, const char *choices, char divider, csv_fault *fault)
+static int64_t find_column(const header_names *n, const char *choices, char divider, bool first_counts, csv_fault *fault)
 {
     for (const char *name = choices;; name++) {
         size_t bytes = strcspn(name, (char[]){divider, 0});
         int64_t last = -1, first = find_name(n, name, bytes, &last);
         if (first >= 0) {
-            if (last != first && fault->kind == CSV_FINE) {
+            if (last != first && !first_counts && fault->kind == CSV_FINE) {
                 *fault = (csv_fault){.kind = CSV_EQUAL_NAMES, .record = 0, .byte = n->at[last]};
                 csv_quote_text(name, bytes, fault->detail, sizeof fault->detail);
             }
@@ -72,10 +72,10 @@ static int64_t find_column(const header_names *n, const char *choices, char divi
     }
 }
 
-static int64_t find_listed(const header_names *n, const option_list *list, csv_fault *fault)
+static int64_t find_listed(const header_names *n, const option_list *list, bool first_counts, csv_fault *fault)
 {
     for (size_t i = 0; i < list->count; i++) {
-        int64_t c = find_column(n, list->item[i], '\0', fault);
+        int64_t c = find_column(n, list->item[i], '\0', first_counts, fault);
         if (c >= 0)
             return c;
     }
@@ -113,7 +113,7 @@ static void find_labels(const columns_wanted *wanted, const header_names *n, csv
     int64_t found = 0;
     const char *missing = NULL;
     for (int64_t i = 0; i < out->labels; i++) {
-        out->label[i] = find_column(n, wanted->labels.item[i], '|', fault);
+        out->label[i] = find_column(n, wanted->labels.item[i], '|', wanted->first_counts, fault);
         found += out->label[i] >= 0;
         missing = out->label[i] < 0 && !missing ? wanted->labels.item[i] : missing;
     }
@@ -143,14 +143,14 @@ status columns_find(const columns_wanted *wanted, csv_reader *header, csv_column
     *fault = (csv_fault){.kind = CSV_FINE};
     TRY(memory_new(&out->label, (size_t)out->labels * sizeof *out->label, "label columns"));
     TRY_DONE(names_read(header, &n));
-    out->id = find_listed(&n, &wanted->id, fault);
+    out->id = find_listed(&n, &wanted->id, wanted->first_counts, fault);
     if (out->id < 0)
         say_missing(fault, CSV_NO_ID, &wanted->id, &n);
-    out->text = find_listed(&n, &wanted->text, fault);
+    out->text = find_listed(&n, &wanted->text, wanted->first_counts, fault);
     if (out->text < 0)
         say_missing(fault, CSV_NO_TEXT, &wanted->text, &n);
     find_labels(wanted, &n, out, fault);
-    out->lang = find_listed(&n, &wanted->lang, fault);
+    out->lang = find_listed(&n, &wanted->lang, wanted->first_counts, fault);
     if (out->lang < 0 && wanted->lang_given)
         say_missing(fault, CSV_NO_LANG, &wanted->lang, &n);
     if (fault->kind == CSV_FINE)
@@ -158,6 +158,18 @@ status columns_find(const columns_wanted *wanted, csv_reader *header, csv_column
 done:
     names_free(&n);
     return st;
+}
+
+void columns_shift(csv_columns *c, int64_t more)
+{
+    c->width += more;
+    c->id += more;
+    c->text += more;
+    if (c->lang >= 0)
+        c->lang += more;
+    for (int64_t i = 0; i < c->labels; i++)
+        if (c->label[i] >= 0)
+            c->label[i] += more;
 }
 
 void columns_free(csv_columns *c)

@@ -19,6 +19,7 @@ typedef struct columns_wanted {
     option_list labels; /* each item: names with | between; the first is the label's own */
     bool lang_given;    /* the user named the column: an input without it is faulty */
     bool labels_given;  /* the user named the labels: an input has all of them or none, and one input has them */
+    bool first_counts;  /* of columns of one name the first is meant, as pandas renames the others; else they are a fault */
 } columns_wanted;
 
 typedef struct csv_columns {
@@ -31,6 +32,8 @@ typedef struct csv_columns {
 /* Reads the names from the reader's record. A fault is not an error: *fault says CSV_NO_ID and so on, or CSV_EQUAL_NAMES at the last
  * of them. Errors: STATUS_RESOURCE. */
 status columns_find(const columns_wanted *wanted, csv_reader *header, csv_columns *out, csv_fault *fault);
+/* The records have `more` fields than the header: pandas takes the first ones for the names of rows, and the header for the rest. */
+void columns_shift(csv_columns *c, int64_t more);
 void columns_free(csv_columns *c);
 bool columns_labelled(const csv_columns *c); /* has a label column */
 /* The label's own name: what stands before the first |. A fresh string in *out. */

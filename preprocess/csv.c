@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/files.h"
+#include "preprocess/csv_pandas_read.h"
 
 enum { CHUNK = 256 * 1024, LEAST_MEMORY = 64 * 1024, BLOCK = 64, SLACK = 64 };
 static const size_t most_memory = UINT32_MAX - 4 * (size_t)CHUNK; /* places are 32-bit within the window */
@@ -27,6 +28,8 @@ struct csv_reader {
     const uint32_t *bounds;    /* entries of the record that was given out, from `given` on */
     size_t given;
     csv_fault fault;
+    pandas_reader *pandas;     /* reads the files of that dialect; made when the first comes */
+    bool hands_over;           /* the file in hand is one */
 };
 
 status csv_reader_create(int64_t memory, csv_reader **out)
@@ -54,11 +57,17 @@ void csv_reader_free(csv_reader *r)
     free(r->window);
     free(r->entries);
     free(r->ends);
+    pandas_reader_free(r->pandas);
     free(r);
 }
 
 status csv_reader_begin(csv_reader *r, const csv_file *f, const csv_range *range)
 {
+    r->hands_over = f->dialect == CSV_PANDAS;
+    if (r->hands_over && !r->pandas)
+        TRY(pandas_reader_create((int64_t)r->longest_record, &r->pandas));
+    if (r->hands_over)
+        return pandas_reader_begin(r->pandas, f, range);
     r->file = f;
     r->base = range->first == CSV_NOWHERE ? range->to : range->first;
     r->to = range->to;
@@ -206,6 +215,8 @@ static size_t line_end(const csv_reader *r, size_t from, size_t stop)
 
 status csv_reader_next(csv_reader *r, csv_event *event)
 {
+    if (r->hands_over)
+        return pandas_reader_next(r->pandas, event);
     if (r->fault.kind != CSV_FINE) {
         *event = CSV_FAULT;
         return STATUS_OK;
@@ -260,22 +271,22 @@ status csv_reader_next(csv_reader *r, csv_event *event)
 
 const csv_fault *csv_reader_fault(const csv_reader *r)
 {
-    return &r->fault;
+    return r->hands_over ? pandas_reader_fault(r->pandas) : &r->fault;
 }
 
 int64_t csv_reader_record(const csv_reader *r)
 {
-    return r->record;
+    return r->hands_over ? pandas_reader_record(r->pandas) : r->record;
 }
 
 int64_t csv_reader_width(const csv_reader *r)
 {
-    return r->width;
+    return r->hands_over ? pandas_reader_width(r->pandas) : r->width;
 }
 
 uint64_t csv_reader_byte(const csv_reader *r)
 {
-    return r->base + r->given;
+    return r->hands_over ? pandas_reader_byte(r->pandas) : r->base + r->given;
 }
 
 /* Takes one of every two quotes out; returns what is left of the n bytes. */
@@ -297,6 +308,10 @@ static size_t unquote(char *p, size_t n)
 
 void csv_reader_field(csv_reader *r, int64_t k, csv_field *out)
 {
+    if (r->hands_over) {
+        pandas_reader_field(r->pandas, k, out);
+        return;
+    }
     size_t from = k == 0 ? r->given : (size_t)r->bounds[k - 1] + 1, stop = r->bounds[k];
     if (k == r->width - 1)
         stop = line_end(r, from, stop);

@@ -1,5 +1,6 @@
-/* Records of a strict CSV from a byte range of a file: quotes only around a whole field and doubled inside, records that end with LF or
- * CRLF, empty lines skipped, every record as many fields as the header; anything else is a fault with its record and byte.
+/* Records of a CSV from a byte range of a file: quotes only around a whole field and doubled inside, records that end with LF or
+ * CRLF, empty lines skipped, every record as many fields as the header; anything else is a fault with its record and byte. That is the strict dialect;
+ * what the other one takes is in csv_pandas.h.
  *
  *     csv_reader *r;
  *     TRY(csv_reader_create(memory, &r));
@@ -20,7 +21,10 @@
 #include <stdint.h>
 
 #include "common/status.h"
+#include "preprocess/csv_pandas.h"
 #include "preprocess/csv_scan.h"
+
+typedef enum csv_dialect { CSV_STRICT, CSV_PANDAS } csv_dialect; /* pandas: csv_pandas.h */
 
 /* An open CSV. The body is what follows a byte-order mark. */
 typedef struct csv_file {
@@ -29,14 +33,17 @@ typedef struct csv_file {
     uint64_t bytes, body;
     bool utf16;       /* starts with a UTF-16 mark */
     bool unpacked;    /* places in it are not those in `path`: messages say so */
-    char delimiter;   /* between fields: csv_file_open says a comma */
+    char delimiter;   /* between fields: csv_file_open says a comma, */
+    csv_dialect dialect; /* and strict; the caller changes them before anything is counted or read */
 } csv_file;
 /* STATUS_INPUT when it is missing or not a plain file, STATUS_IO when it can't be read. `plain`: where the bytes lie that `path` unpacks to
  * (packed.h); NULL: in `path`. */
 status csv_file_open(const char *path, const char *plain, csv_file *out);
 void csv_file_close(csv_file *f);
-/* Counts the bytes [from, to) (cut to the body) in any state that they are entered in. `buffer` has `room` > 1 bytes. */
+/* For the strict dialect: counts the bytes [from, to) (cut to the body) in any state that they are entered in. `buffer` has `room` > 1 bytes. */
 status csv_file_count(const csv_file *f, uint64_t from, uint64_t to, uint8_t *buffer, size_t room, csv_piece *out);
+/* For pandas's: the same; `buffer` has room for to - from bytes. */
+status csv_file_count_pandas(const csv_file *f, uint64_t from, uint64_t to, uint8_t *buffer, pandas_piece *out);
 
 typedef enum csv_fault_kind {
     CSV_FINE,

@@ -65,3 +65,15 @@ status csv_file_count(const csv_file *f, uint64_t from, uint64_t to, uint8_t *bu
     *out = c.piece;
     return STATUS_OK;
 }
+
+status csv_file_count_pandas(const csv_file *f, uint64_t from, uint64_t to, uint8_t *buffer, pandas_piece *out)
+{
+    pandas_rules rules;
+    uint64_t begin = from < f->body ? f->body : from;
+    pandas_set_rules(f->delimiter, &rules);
+    size_t n = begin < to ? (size_t)(to - begin) : 0;
+    if (n)
+        TRY(file_read_fd(f->fd, f->path, begin, buffer, n));
+    pandas_count(&rules, buffer, n, (uint32_t)(begin - from), out);
+    return STATUS_OK;
+}

@@ -15,7 +15,7 @@ static struct {
     const char *vocab, *out, *unlabelled;
     option_list id, text, lang, labels, fill, clean;
     bool lang_given, labels_given, fill_given;
-    int lower, match, na;
+    int lower, match, na, csv;
     int64_t split, memory, report_length, time_limit;
 } o;
 
@@ -39,6 +39,8 @@ static const option table[] = {
     {.name = "labels", .type = OPTION_LIST, .kind = OPTION_IDENTITY, .field = &o.labels, .fallback = "toxic|target", .given = &o.labels_given,
      .group = "Input", .help = "label columns; a label with several names in the files has | between them, the first is its own. A file has all of them, "
                                "or none and is unlabelled"},
+    {.name = "csv", .type = OPTION_CHOICE, .kind = OPTION_IDENTITY, .field = &o.csv, .fallback = "strict", .choices = "strict|pandas", .group = "Input",
+     .help = "strict: RFC 4180, anything else is an error with its place; pandas: whatever pandas.read_csv takes, read as it reads it"},
     {.name = "delimiter", .type = OPTION_CHOICE, .kind = OPTION_IDENTITY, .field = &delimiter, .fallback = "comma", .choices = "comma|tab|semicolon",
      .group = "Input", .help = "what stands between the fields of the files; quotes are as in a CSV"},
     {.name = "unlabelled", .type = OPTION_TEXT, .kind = OPTION_IDENTITY, .field = &o.unlabelled, .unit = "NUMBER", .group = "Input",
@@ -138,6 +140,8 @@ static status set_stage(const option_list *words, stage_options *stage, char **i
                   .columns = {.id = o.id, .text = o.text, .lang = o.lang, .labels = o.labels, .lang_given = o.lang_given, .labels_given = o.labels_given}},
     };
     stage->delimiter = delimiters[delimiter];
+    stage->dialect = o.csv ? CSV_PANDAS : CSV_STRICT;
+    stage->rules.columns.first_counts = o.csv;
     if (!o.vocab || !o.out)
         return fail(STATUS_USAGE, "--%s is missing; name the %s", o.vocab ? "out" : "vocab", o.vocab ? "folder for the parts" : "vocabulary's folder or file");
     if (o.na == NA_KEEP && o.fill_given)

@@ -17,6 +17,7 @@ static status open_inputs(const splits_request *q, csv_splits *s)
         csv_input *in = &s->input[i];
         TRY(csv_file_open(q->path[i], q->plain ? q->plain[i] : NULL, &in->file));
         in->file.delimiter = q->delimiter ? q->delimiter : ',';
+        in->file.dialect = q->dialect;
         in->first_split = s->count;
         in->splits = (int64_t)((in->file.bytes + (uint64_t)split_bytes - 1) / (uint64_t)split_bytes);
         s->count += in->splits;
@@ -65,38 +66,79 @@ static void lay_out(csv_splits *s, int64_t split_bytes)
         }
 }
 
-static status count_mine(const csv_splits *s, int64_t first, int64_t end, csv_piece *piece)
+/* What is known of a piece before it is known how it is entered. */
+typedef union counted_piece {
+    csv_piece strict;
+    pandas_piece pandas;
+} counted_piece;
+
+/* All inputs are of one dialect. Of each piece so many bytes are kept and sent. */
+static size_t counted_bytes(const csv_splits *s)
+{
+    return s->inputs && s->input[0].file.dialect == CSV_PANDAS ? sizeof(pandas_piece) : sizeof(csv_piece);
+}
+
+static status count_mine(const csv_splits *s, int64_t first, int64_t end, uint8_t *counted)
 {
     uint8_t *buffer = NULL;
     status st = STATUS_OK;
     TRY(memory_new(&buffer, MOST_BUFFER, "a read buffer"));
-    for (int64_t k = first; k < end && st == STATUS_OK; k++)
-        st = csv_file_count(&s->input[s->piece[k].input].file, s->piece[k].from, s->piece[k].to, buffer, MOST_BUFFER, &piece[k - first]);
+    for (int64_t k = first; k < end && st == STATUS_OK; k++) {
+        const csv_split *p = &s->piece[k];
+        const csv_file *f = &s->input[p->input].file;
+        counted_piece one;
+        if (f->dialect == CSV_PANDAS)
+            st = csv_file_count_pandas(f, p->from, p->to, buffer, &one.pandas);
+        else
+            st = csv_file_count(f, p->from, p->to, buffer, MOST_BUFFER, &one.strict);
+        if (st == STATUS_OK)
+            memcpy(counted + (size_t)(k - first) * counted_bytes(s), &one, counted_bytes(s));
+    }
     free(buffer);
     return st;
 }
 
-/* The state at each cut is what the pieces before it make of "outside". */
-static void compose(csv_splits *s, const csv_piece *counted)
+/* How a file is entered at the next piece: what the pieces before it make of its start. */
+typedef struct walk {
+    int64_t state;
+    pandas_walk pandas;
+} walk;
+
+static void pass_piece(walk *w, const csv_input *in, const uint8_t *counted, csv_split *p)
 {
-    int64_t input = -1, state = CSV_OUTSIDE;
+    counted_piece one;
+    if (in->file.dialect == CSV_PANDAS) {
+        memcpy(&one.pandas, counted, sizeof one.pandas);
+        pandas_pass(&w->pandas, &one.pandas, p->from);
+        p->first = w->pandas.first;
+        p->records = w->pandas.records;
+        return;
+    }
+    memcpy(&one.strict, counted, sizeof one.strict);
+    p->first = one.strict.first[w->state];
+    p->records = one.strict.records[w->state];
+    w->state ^= one.strict.flips;
+}
+
+static void compose(csv_splits *s, const uint8_t *counted)
+{
+    int64_t input = -1;
+    walk w = {0};
     for (int64_t i = 0; i < s->inputs; i++)
         s->input[i].header = CSV_NOWHERE;
     for (int64_t j = 0; j < s->count; j++) {
         csv_split *split = &s->split[j];
         csv_input *in = &s->input[split->input];
         if (split->input != input)
-            state = CSV_OUTSIDE;
+            w = (walk){.state = CSV_OUTSIDE, .pandas = pandas_begin(in->file.body)};
         input = split->input;
         split->record = in->records;
         for (int64_t k = split->first_piece; k < split->first_piece + split->pieces; k++) {
             csv_split *p = &s->piece[k];
-            p->first = counted[k].first[state];
-            p->records = counted[k].records[state];
+            pass_piece(&w, in, counted + (size_t)k * counted_bytes(s), p);
             p->record = in->records;
             in->records += p->records;
             split->first = split->first == CSV_NOWHERE ? p->first : split->first;
-            state ^= counted[k].flips;
         }
         split->records = in->records - split->record;
         in->header = in->header == CSV_NOWHERE ? split->first : in->header;
@@ -105,20 +147,20 @@ static void compose(csv_splits *s, const csv_piece *counted)
 
 static status count_all(csv_splits *s)
 {
-    csv_piece *mine = NULL, *all = NULL;
-    size_t *bytes = NULL;
+    uint8_t *mine = NULL, *all = NULL;
+    size_t *bytes = NULL, each = counted_bytes(s);
     int64_t ranks = comm_size(), rank = comm_rank();
     int64_t first = s->pieces / ranks * rank + s->pieces % ranks * rank / ranks;
     int64_t end = s->pieces / ranks * (rank + 1) + s->pieces % ranks * (rank + 1) / ranks;
-    status st = memory_new(&mine, (size_t)(end - first) * sizeof *mine, "counts of pieces");
+    status st = memory_new(&mine, (size_t)(end - first) * each, "counts of pieces");
     if (st == STATUS_OK)
-        st = memory_new(&all, (size_t)s->pieces * sizeof *all, "counts of pieces");
+        st = memory_new(&all, (size_t)s->pieces * each, "counts of pieces");
     if (st == STATUS_OK)
         st = memory_new(&bytes, (size_t)ranks * sizeof *bytes, "counts of pieces");
     if (st == STATUS_OK)
         st = count_mine(s, first, end, mine);
     TRY_DONE(comm_agree(st));
-    size_t own_bytes = (size_t)(end - first) * sizeof *mine;
+    size_t own_bytes = (size_t)(end - first) * each;
     comm_all_gather(&own_bytes, sizeof own_bytes, bytes);
     comm_all_gather_parts(mine, bytes, all);
     compose(s, all);
@@ -220,5 +262,6 @@ csv_range splits_range(const csv_split *s, int64_t width)
 
 csv_range splits_header(const csv_input *in)
 {
-    return (csv_range){.first = in->header, .to = in->header == CSV_NOWHERE ? CSV_NOWHERE : in->header + 1};
+    uint64_t to = in->header == CSV_NOWHERE ? CSV_NOWHERE : in->file.dialect == CSV_PANDAS ? in->file.bytes : in->header + 1;
+    return (csv_range){.first = in->header, .to = to};
 }

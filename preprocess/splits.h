@@ -45,6 +45,7 @@ typedef struct splits_request {
     char *const *plain; /* where the bytes of each lie: csv_file_open; NULL: all in `path` */
     int64_t count, split_bytes;
     char delimiter;     /* 0: a comma */
+    csv_dialect dialect;
 } splits_request;
 /* Collective. Errors: STATUS_INPUT, STATUS_IO, STATUS_USAGE for more splits than can be named. */
 status splits_open(const splits_request *request, csv_splits *out);
@@ -54,7 +55,8 @@ int64_t splits_rows(const csv_split *s);
 /* Local. Deals the pieces to `ranks` ranks in runs so that each has about as much to do: a piece counts its bytes, or none where `skip` (pieces
  * of them; may be NULL) is true; rank r has busy[r] bytes' worth to do besides. first has ranks + 1 entries. */
 void splits_deal(const csv_splits *s, const bool *skip, const uint64_t *busy, int64_t ranks, int64_t *first);
-/* The range for a reader of a split, of pieces [first, end) of one input, or of an input's header (width 0). Local. */
+/* The range for a reader of a split, of pieces [first, end) of one input, or of an input's header (width 0), behind which the pandas dialect
+ * gives the first record too. Local. */
 csv_range splits_range(const csv_split *s, int64_t width);
 csv_range splits_run(const csv_splits *s, int64_t first, int64_t end, int64_t width);
 csv_range splits_header(const csv_input *in);

@@ -232,7 +232,7 @@ static status open_splits(stage_state *s)
     st = comm_agree(st);
     if (st == STATUS_OK)
         st = splits_open(&(splits_request){.path = s->o->inputs, .plain = plain, .count = s->o->input_count, .split_bytes = s->o->split_bytes,
-                                           .delimiter = s->o->delimiter}, &s->splits);
+                                           .delimiter = s->o->delimiter, .dialect = s->o->dialect}, &s->splits);
     free(plain);
     return st;
 }

@@ -22,6 +22,7 @@ typedef struct stage_options {
     tokenizer_settings tokenizer;
     int64_t split_bytes;
     char delimiter;         /* between the fields of the inputs; 0: a comma */
+    csv_dialect dialect;    /* of the inputs; CSV_PANDAS wants rules.columns.first_counts too */
     check_rules rules;      /* columns, labels, missing words, memory a rank */
     option_list fill;       /* in place of a missing text: one for all inputs, or one each; unused with rules.na_keep */
     const char *identity;   /* the identity options as recipe lines */

@@ -1,4 +1,4 @@
-add_library(fretsaw_csv_support STATIC support/slow_csv.c support/csv_trace.c support/stage_case.c support/packed_case.c)
+add_library(fretsaw_csv_support STATIC support/slow_csv.c support/slow_pandas.c support/csv_trace.c support/stage_case.c support/packed_case.c)
 target_link_libraries(fretsaw_csv_support PUBLIC fretsaw_support fretsaw_preprocess)
 
 fretsaw_test(csv_cuts SOURCES unit/csv_cuts_test.c LINK fretsaw_csv_support)
@@ -10,3 +10,7 @@ fretsaw_test(csv_tokens SOURCES unit/csv_tokens_test.c LINK fretsaw_csv_support)
 fretsaw_test(csv_program SOURCES unit/csv_program_test.c LINK fretsaw_csv_support)
 add_dependencies(test_csv_program program_preprocess)
 fretsaw_test(csv_packed SOURCES unit/csv_packed_test.c LINK fretsaw_csv_support fretsaw_infer)
+fretsaw_test(csv_pandas SOURCES unit/csv_pandas_test.c LINK fretsaw_csv_support)
+
+add_executable(csv_cells support/csv_cells.c)
+target_link_libraries(csv_cells PRIVATE fretsaw_flags fretsaw_preprocess PkgConfig::jansson)
