@@ -6,7 +6,7 @@
 #include "common/files.h"
 #include "preprocess/csv_pandas_read.h"
 
-enum { CHUNK = 256 * 1024, LEAST_MEMORY = 64 * 1024, BLOCK = 64, SLACK = 64 };
+enum { CHUNK = 256 * 1024, LEAST_MEMORY = 64 * 1024, BLOCK = 64, SLACK = 64, LONG_FIELD = 8 << 20 };
 static const size_t most_memory = UINT32_MAX - 4 * (size_t)CHUNK; /* places are 32-bit within the window */
 
 /* The window holds the file's bytes [base, base + used); those before `scanned` are in the index. Places are relative to its start. */
@@ -23,6 +23,7 @@ struct csv_reader {
     size_t entry_room, next_entry, next_end;
     size_t start;              /* where the next record starts */
     size_t field;              /* where the first field starts whose end is not in the index */
+    uint64_t measured;         /* where in the file a long field starts that is known to be short enough */
     int64_t dropped;           /* entries of the next record that were left out: it has more than `width` */
     int64_t record, width;     /* of the next record; of all */
     const uint32_t *bounds;    /* entries of the record that was given out, from `given` on */
@@ -72,6 +73,7 @@ status csv_reader_begin(csv_reader *r, const csv_file *f, const csv_range *range
     r->base = range->first == CSV_NOWHERE ? range->to : range->first;
     r->to = range->to;
     r->used = r->scanned = r->start = r->field = r->given = 0;
+    r->measured = CSV_NOWHERE;
     r->last = r->base >= f->bytes;
     r->index = csv_index_begin();
     r->index.delimiter = f->delimiter;
@@ -157,10 +159,55 @@ static void end_file(csv_reader *r)
     r->ends[x->ends++] = (uint32_t)x->entries++;
 }
 
+/* Follows the field that goes on at the window's end through the file, keeping nothing, until it ends or is too long. */
+static status follow_field(const csv_reader *r, bool *too_long)
+{
+    uint8_t *chunk = NULL;
+    uint32_t *entries = NULL, *ends = NULL;
+    csv_index x = r->index;
+    uint64_t field = r->base + r->field, at = r->base + r->scanned, left;
+    status st;
+    x.entries = x.ends = 0;
+    TRY_DONE(memory_new(&chunk, CHUNK, "a window of the CSV"));
+    TRY_DONE(memory_new(&entries, (CHUNK + 2 * BLOCK) * sizeof *entries, "the fields of a window"));
+    TRY_DONE(memory_new(&ends, (CHUNK + 2 * BLOCK) * sizeof *ends, "the records of a window"));
+    while (!x.entries && !x.broken && at - field <= r->longest_field && (left = r->file->bytes - at) > 0) {
+        size_t n = left < CHUNK ? (size_t)left : CHUNK;
+        TRY_DONE(file_read_fd(r->file->fd, r->file->path, at, chunk, n));
+        size_t done = r->scan->index(&x, chunk, n, n == left, 0, entries, ends);
+        at += x.entries ? entries[0] : x.broken ? x.broken_at : done;
+    }
+    *too_long = at - field > r->longest_field;
+done:
+    free(chunk);
+    free(entries);
+    free(ends);
+    return st;
+}
+
+/* A field that has grown long is measured before memory is spent on it. */
+static status measure_field(csv_reader *r, csv_event *event)
+{
+    bool too_long = false;
+    *event = CSV_RECORD;
+    if (r->scanned < r->field + LONG_FIELD || r->measured == r->base + r->field || r->last)
+        return STATUS_OK;
+    TRY(follow_field(r, &too_long));
+    r->measured = r->base + r->field;
+    if (too_long) {
+        r->fault.wanted = (int64_t)r->longest_field;
+        *event = say_fault(r, CSV_FIELD_TOO_LONG, r->field);
+    }
+    return STATUS_OK;
+}
+
 /* Reads and indexes another chunk behind the unfinished record. */
 static status refill(csv_reader *r, csv_event *event)
 {
     TRY(make_room(r));
+    TRY(measure_field(r, event));
+    if (*event == CSV_FAULT)
+        return STATUS_OK;
     uint64_t left = r->file->bytes - (r->base + r->used);
     size_t n = left < r->chunk ? (size_t)left : r->chunk;
     if (n)

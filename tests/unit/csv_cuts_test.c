@@ -249,12 +249,32 @@ START_TEST(limits_to_the_byte)
 }
 END_TEST
 
+/* The same for fields so long that their length is found before they are held: they end in any way, or not at all. */
+START_TEST(giant_fields_are_measured)
+{
+    enum { HALF = 10 << 20 };
+    static const char *const ends[] = {"\",y\n", "\"\n", "\r\n", ",", "\"x\n", "", "a\"b\"\n"};
+    uint8_t *p = malloc(2 * HALF);
+    ck_assert_ptr_nonnull(p);
+    make_path();
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        for (int64_t over = -1; over <= 1; over++) {
+            size_t n = (size_t)snprintf((char *)p, 100, "a,b\n1,x\n2,%s", ends[i][0] == '"' || !ends[i][0] ? "\"" : ""), length = HALF - 2 + (size_t)(over + (int64_t)support_below(3));
+            memset(p + n, 'z', length);
+            n += length;
+            n += (size_t)snprintf((char *)p + n, 100, "%s%s", ends[i], ends[i][0] ? "3,x\n" : "");
+            compare(p, n, (int64_t)n, (int64_t)n, HALF);
+        }
+    free(p);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     if (comm_open(&argc, &argv) != STATUS_OK)
         return 1;
     int failed = support_run("csv_cuts", (const TTest *[]){cases_at_every_cut, random_bytes_at_every_cut, random_tables_at_every_cut,
-                                                           long_fields_over_chunks, limits_to_the_byte, NULL});
+                                                           long_fields_over_chunks, limits_to_the_byte, giant_fields_are_measured, NULL});
     trace_free(&fast);
     trace_free(&slow);
     comm_close();

@@ -1,6 +1,7 @@
 /* The program preprocess from outside: exit codes, what it says, what it leaves, its recipe, its view. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,22 +10,29 @@
 #include "common/files.h"
 #include "store/manifest.h"
 #include "support/csv_trace.h"
+#include "support/packed_case.h"
 #include "support/support.h"
 
 enum { TEXT = 3000 };
 static char folder[500], said[20000];
 
-/* Runs "preprocess ARGUMENTS" in the scratch folder; what it printed is in `said`. */
-static int run(const char *arguments)
+static void read_said(void)
 {
-    char command[TEXT], path[600], *text;
+    char path[600], *text;
     size_t n;
     snprintf(path, sizeof path, "%s/said", folder);
-    snprintf(command, sizeof command, "cd %s && %s %s >said 2>&1", folder, support_program("preprocess"), arguments);
-    int code = system(command);
     ck_ok(file_read_all(path, 0, &text, &n));
     snprintf(said, sizeof said, "%s", text);
     free(text);
+}
+
+/* Runs "preprocess ARGUMENTS" in the scratch folder; what it printed is in `said`. */
+static int run(const char *arguments)
+{
+    char command[TEXT];
+    snprintf(command, sizeof command, "cd %s && %s %s >said 2>&1", folder, support_program("preprocess"), arguments);
+    int code = system(command);
+    read_said();
     return WIFEXITED(code) ? WEXITSTATUS(code) : 256;
 }
 
@@ -71,7 +79,7 @@ START_TEST(usage)
     expect("--vocab v --out o --unlabelled no good.csv", 2, "unlabelled");
     expect("--vocab v --out o --split 0 good.csv", 2, "split");
     expect("--vocab v --out o --memory 1 good.csv", 2, "memory");
-    expect("--vocab v --out o --csv pandas good.csv", 2, "csv");
+    expect("--vocab v --out o --csv excel good.csv", 2, "csv");
     expect("--help", 0, "--text-column");
     ck_assert(!there("o"));
 }
@@ -137,6 +145,53 @@ static void expect_fill(const char *fill, const char *line)
 }
 
 /* Tokens filled with one text are those of one text, given once or for each input: infer --csv takes them for the same. */
+/* A cell of 1 GB is refused by its length alone: a few megabytes of it are ever held, whatever --memory would allow. */
+START_TEST(a_cell_of_a_gigabyte)
+{
+    enum { MOST_KB = 120 << 10 };
+    char path[600];
+    struct rusage used;
+    int code;
+    start();
+    put("giant.csv", "id,comment_text,toxic\n0,fine,1\n1,\"");
+    snprintf(path, sizeof path, "%s/giant.csv", folder);
+    ck_assert_int_eq(truncate(path, 1 << 30), 0); /* a hole: NULs are data */
+    pid_t child = fork();
+    if (child == 0)
+        _exit(run("--vocab v --out o giant.csv"));
+    ck_assert_int_eq(wait4(child, &code, 0, &used), child);
+    ck_assert(WIFEXITED(code) && WEXITSTATUS(code) == 3);
+    read_said();
+    ck_assert_msg(strstr(said, "giant.csv: record 2, byte 33: field too long (more than 536870912 bytes); give more --memory") != NULL, "%s", said);
+#ifndef __SANITIZE_ADDRESS__
+    ck_assert_int_lt(used.ru_maxrss, MOST_KB);
+#endif
+    ck_assert(!there("o"));
+}
+END_TEST
+
+/* What only pandas takes is refused without the option and read with it, from a packed file too; the choice is part of the parts. */
+START_TEST(forgiven)
+{
+    char path[600];
+    manifest m;
+    uint8_t packed[400];
+    static const char text[] = "id,comment_text,toxic\r1,\"a\"b,1\r\r2,say \"no\"\r";
+    start();
+    put("f.csv", text);
+    expect("--vocab v --out f f.csv", 3, "f.csv: record 0 (the header), byte 21: lone CR");
+    expect("--vocab v --out f --csv pandas f.csv", 0, "f: 2 rows");
+    snprintf(path, sizeof path, "%s/f", folder);
+    ck_ok(manifest_read(path, &m));
+    ck_assert_ptr_nonnull(strstr(m.identity, "csv = pandas\n"));
+    manifest_free(&m);
+    snprintf(path, sizeof path, "%s/f.csv.gz", folder);
+    trace_write_file(path, packed, packed_case(PACKED_GZIP, (const uint8_t *)text, sizeof text - 1, 2, packed, NULL));
+    expect("--vocab v --out g --csv pandas f.csv.gz", 0, "f.csv.gz: gzip: one rank unpacks it");
+    ck_assert(strstr(said, "g: 2 rows") && !there("g/.unpacked"));
+}
+END_TEST
+
 START_TEST(fill_in_identity)
 {
     start();
@@ -213,7 +268,7 @@ int main(int argc, char **argv)
     if (comm_open(&argc, &argv) != STATUS_OK) /* for the libraries' sake; the program runs by itself */
         return 1;
     unsetenv("OMPI_COMM_WORLD_SIZE");
-    int failed = support_run("csv_program", (const TTest *[]){usage, bad_inputs, good_run, fill_in_identity, words_of_older_pandas, tabs, no_place_to_write, view, NULL});
+    int failed = support_run("csv_program", (const TTest *[]){usage, bad_inputs, good_run, a_cell_of_a_gigabyte, forgiven, fill_in_identity, words_of_older_pandas, tabs, no_place_to_write, view, NULL});
     comm_close();
     return failed;
 }
