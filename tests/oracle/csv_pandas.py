@@ -15,6 +15,9 @@ try:
 except ImportError:
     print("csv_pandas.py: skipped: this python has no pandas")
     sys.exit(77)
+if int(pandas.__version__.split(".")[0]) < 3:
+    print(f"csv_pandas.py: skipped: pandas {pandas.__version__} is older than 3, and differs in corners (docs/formats.md)")
+    sys.exit(77)
 import io
 from pathlib import Path
 
