@@ -26,7 +26,5 @@ int threads_count(const threads *pool); /* NULL counts as 1 */
 void threads_run(threads *pool, int64_t tasks, threads_task task, void *job);
 /* Sets rounding to nearest, flush-to-zero and denormals-are-zero off for the calling thread. main does it first of all. */
 void threads_set_rounding(void);
-/* Cores this process may use: affinity and the cgroup's quota, at least 1. */
-int threads_available(void);
 
 #endif

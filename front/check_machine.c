@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "common/threads.h"
+#include "common/cores.h"
 #include "front/doctor.h"
 #include "model/cpu/isa.h"
 
@@ -43,7 +43,7 @@ void check_processor(finding *f)
 void check_cores(finding *f)
 {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
-    int mine = threads_available();
+    int mine = cores_available();
     if (mine < online)
         finding_set(f, FINDING_NOTE, "raise the job's cores (--cpus-per-task, docker --cpus, taskset) to use the others",
                     "%d of %ld cores, by affinity or the control group's quota; threads follow that", mine, online);

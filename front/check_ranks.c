@@ -11,7 +11,7 @@
 
 #include "common/comm.h"
 #include "common/log.h"
-#include "common/threads.h"
+#include "common/cores.h"
 #include "front/doctor.h"
 
 static const char answer_mark[] = "fretsaw-ranks";
@@ -175,7 +175,7 @@ void check_mpi(const rank_report *r, finding *f)
 void check_binding(const rank_report *r, finding *f)
 {
     static const char cure[] = "export OMPI_MCA_hwloc_base_binding_policy=none, or mpirun --bind-to none (jobs/mpi.sh sets it)";
-    int cores = threads_available(), share = cores / r->size > 0 ? cores / r->size : 1;
+    int cores = cores_available(), share = cores / r->size > 0 ? cores / r->size : 1;
     if (r->together < r->size && r->together < cores)
         finding_set(f, FINDING_FIX, cure, "mpirun binds %d ranks to %d of %d cores: they take turns", r->size, r->together, cores);
     else if (r->fewest < share)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/binding.h"
 #include "common/comm.h"
 #include "common/files.h"
 #include "common/log.h"
@@ -96,8 +97,9 @@ static status load_parameters(const run *r, network *net)
 
 static status open_threads(const network_settings *s, network *net)
 {
-    int count = (int)s->threads, share = threads_available() / comm_node_size();
-    return threads_create(count > 0 ? count : share > 1 ? share : 1, &net->pool);
+    int64_t count;
+    TRY(binding_threads(s->threads, &count));
+    return comm_agree(threads_create((int)count, &net->pool));
 }
 
 static status open_backend(const run *r, const network_settings *s, network *net)
@@ -124,7 +126,7 @@ status network_open(const run *r, const network_settings *s, network **out)
         return st;
     net->padded = r->padded ? r->input.max_length : 0;
     net->pad = r->input.pad;
-    st = comm_agree(open_threads(s, net));
+    st = open_threads(s, net);
     if (st == STATUS_OK)
         st = load_parameters(r, net);
     if (st == STATUS_OK)

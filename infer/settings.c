@@ -73,7 +73,7 @@ const option infer_options[] = {
     {.name = "work", .type = OPTION_TEXT, EXECUTION, FIELD(folder), .group = "Execution", .unit = "FOLDER",
      .help = "for finished predictions; else the folder predictions beside --out"},
     {.name = "threads", .type = OPTION_INT, EXECUTION, FIELD(threads), .fallback = "0", .min = 0, .max = 4096, .group = "Execution", .unit = "N",
-     .help = "threads a rank; 0: this machine's cores shared among its ranks"},
+     .help = "threads a rank; 0: the cores that it may use, shared with the other ranks that may"},
     {.name = "cpu", .type = OPTION_CHOICE, EXECUTION, FIELD(cpu), .fallback = "auto", .choices = "auto|plain|avx2|avx512", .group = "Execution",
      .help = "vector instructions; changes no bit"},
     {.name = "data-memory", .type = OPTION_SIZE, EXECUTION, FIELD(data_memory), .fallback = "2G", .group = "Execution", .unit = "SIZE",

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "common/binding.h"
 #include "common/comm.h"
-#include "common/threads.h"
 
 train_options train_given;
 
@@ -128,7 +128,7 @@ const option train_table[] = {
      .unit = "M", .help = "most tokens computed at once: bounds the memory, changes no bit"},
     {.name = "threads", .type = OPTION_INT, EXECUTION, FIELD(threads), .fallback = "0", .min = 0, .max = 4096,
      .group = "Execution", .unit = "N",
-     .help = "threads a rank; 0: this machine's cores shared among its ranks"},
+     .help = "threads a rank; 0: the cores that it may use, shared with the other ranks that may"},
     {.name = "cpu", .type = OPTION_CHOICE, EXECUTION, FIELD(cpu), .fallback = "auto", .choices = "auto|plain|avx2|avx512",
      .group = "Execution",
      .help = "instruction set of the kernels; all give the same bits"},
@@ -207,9 +207,5 @@ status train_options_check(const option_list *words)
         return fail(STATUS_USAGE,
                     "--micro-tokens %" PRId64 " is below --max-length %" PRId64 ": the longest row must fit",
                     o->micro_tokens, o->max_length);
-    if (o->threads == 0) {
-        o->threads = threads_available() / comm_node_size();
-        o->threads = o->threads > 0 ? o->threads : 1;
-    }
-    return STATUS_OK;
+    return binding_threads(o->threads, &o->threads);
 }

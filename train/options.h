@@ -51,7 +51,7 @@ extern train_options train_given;
 extern const option train_table[];
 extern const option_program train_about;
 
-/* What the table cannot check by itself: STATUS_USAGE names the options. Needs comm_size. Local, the same on every rank. */
+/* What the table cannot check by itself: STATUS_USAGE names the options. Settles --threads. Collective, the same on every rank. */
 status train_options_check(const option_list *words);
 
 #endif
