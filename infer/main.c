@@ -87,6 +87,7 @@ static status score_and_write(const settings *s, const char *folder, const ensem
     predict_settings how = {
         .folder = folder,
         .block_rows = s->block_rows,
+        .profile = s->profile,
         .network = {s->micro_tokens, s->block_rows < s->micro_tokens / 2 ? s->block_rows : s->micro_tokens / 2, s->threads, (cpu_isa)s->cpu}};
     status st = comm_agree(comm_rank() == 0 ? outcome_prepare(s, d, e, &o, &stub) : STATUS_OK);
     if (st == STATUS_OK && !comm_any(stub)) {

@@ -23,6 +23,7 @@ struct network {
     int64_t rows;
     int64_t padded; /* fill rows up to this length; 0: no */
     int32_t pad;
+    int64_t scored; /* micro-batches */
     char what[80];
 };
 
@@ -184,7 +185,20 @@ status network_score(network *net, float *score)
     bert_probabilities(net->net, b, score);
     batch_builder_begin(net->builder, 0);
     net->rows = 0;
+    net->scored++;
     return net->be->ops->check ? net->be->ops->check(net->be) : STATUS_OK;
+}
+
+void network_watch(network *net)
+{
+    backend_cpu_profile(net->be);
+}
+
+void network_profile(const network *net, profile *p)
+{
+    p->steps = net->scored;
+    p->phases = *bert_timer(net->net);
+    backend_cpu_inside(net->be, &p->gelu, &p->words);
 }
 
 const char *network_what(const network *net)

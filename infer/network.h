@@ -16,6 +16,7 @@
 
 #include "common/threads.h"
 #include "model/cpu/isa.h"
+#include "model/profile.h"
 #include "model/run.h"
 #include "model/tensors.h"
 
@@ -41,6 +42,9 @@ int64_t network_vocabulary(const network *net); /* entries: an id must be below 
 status network_score(network *net, float *score);
 /* The state hash of weights: XXH3-64 over each tensor's sum of mix64(parameter index, bits), as training keeps it; `pool` (or NULL) shares the work. */
 status network_state_hash(const tensor_table *table, const float *parameters, threads *pool, uint64_t *hash);
+/* Counts what network_profile tells from here on: the micro-batches scored and their time by phase. */
+void network_watch(network *net);
+void network_profile(const network *net, profile *p);
 /* "avx2, 4 threads", for the log. */
 const char *network_what(const network *net);
 

@@ -200,14 +200,30 @@ static void wait_for_all(void)
     }
 }
 
+/* Collective. */
+static void report_profile(const network *net, double seconds)
+{
+    profile p = {0};
+    network_profile(net, &p);
+    p.seconds = seconds;
+    profile_gather(&p);
+    if (comm_rank() == 0)
+        profile_print(stdout, &p);
+}
+
 static status score_missing(job *j)
 {
     network *net;
     TRY(network_open(j->run, &j->settings->network, &net));
+    if (j->settings->profile)
+        network_watch(net);
+    double begin = clock_seconds();
     status st = score_mine(j, net);
     if (st != STATUS_OK)
         return st; /* one rank's error ends the job: nothing collective may follow */
     wait_for_all();
+    if (j->settings->profile)
+        report_profile(net, clock_seconds() - begin);
     network_close(net);
     return STATUS_OK;
 }

@@ -14,6 +14,7 @@
 typedef struct predict_settings {
     const char *folder; /* for the blocks */
     int64_t block_rows;
+    bool profile; /* a table of the time by phase, on stdout of rank 0 */
     network_settings network;
 } predict_settings;
 

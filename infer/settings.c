@@ -76,6 +76,8 @@ const option infer_options[] = {
      .help = "threads a rank; 0: the cores that it may use, shared with the other ranks that may"},
     {.name = "cpu", .type = OPTION_CHOICE, EXECUTION, FIELD(cpu), .fallback = "auto", .choices = "auto|plain|avx2|avx512", .group = "Execution",
      .help = "vector instructions; changes no bit"},
+    {.name = "profile", .type = OPTION_FLAG, EXECUTION, FIELD(profile), .fallback = "no", .group = "Execution",
+     .help = "at the end say where the time of scoring went: seconds, GFLOP/s and GB/s by phase"},
     {.name = "data-memory", .type = OPTION_SIZE, EXECUTION, FIELD(data_memory), .fallback = "2G", .group = "Execution", .unit = "SIZE",
      .help = "a node may hold this much of decompressed tokens; beyond it a cache reads them in pieces"},
     {.name = "time-limit", .type = OPTION_SECONDS, EXECUTION, FIELD(time_limit), .group = "Execution", .unit = "TIME",

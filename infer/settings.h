@@ -30,6 +30,7 @@ typedef struct settings {
     const char *verify;
     int64_t micro_tokens, block_rows, threads, data_memory, time_limit, grace;
     int cpu;
+    bool profile;
 } settings;
 
 typedef enum settings_mode { MODE_PREDICT, MODE_BLEND, MODE_VALIDATE, MODE_VERIFY } settings_mode;

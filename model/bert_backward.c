@@ -38,16 +38,24 @@ static void backward_feed_forward(bert *net, const batch *b, gradient *g, int64_
     double clock = phase_clock();
     ops->residual_norm_backward(net->be, b, H, net->dx, y->sum2, y->mean2, y->rstd2, bert_layer_value(net, i, LAYER_NORM2_WEIGHT), &drop_out, net->dx,
                                 net->branch, layer_gradient(net, g, i, LAYER_NORM2_WEIGHT), layer_gradient(net, g, i, LAYER_NORM2_BIAS));
+    bert_count_memory(net, PHASE_BACK_NORM, T, H, 6);
     clock = phase_add(&net->timer, PHASE_BACK_NORM, clock);
     ops->linear_backward_weight(net->be, T, F, H, y->act, net->branch, layer_gradient(net, g, i, LAYER_DOWN_WEIGHT),
                                 layer_gradient(net, g, i, LAYER_DOWN_BIAS));
+    bert_count_linear(net, PHASE_BACK_DOWN_WEIGHT, T, F, H);
+    clock = phase_add(&net->timer, PHASE_BACK_DOWN_WEIGHT, clock);
     ops->linear_backward_input(net->be, T, F, H, net->branch, bert_layer_value(net, i, LAYER_DOWN_WEIGHT), net->dact, 0);
+    bert_count_linear(net, PHASE_BACK_DOWN, T, F, H);
     clock = phase_add(&net->timer, PHASE_BACK_DOWN, clock);
     ops->gelu_backward(net->be, T * F, y->pre, net->dact, net->dact);
+    bert_count_memory(net, PHASE_BACK_GELU, T, F, 3);
     clock = phase_add(&net->timer, PHASE_BACK_GELU, clock);
     ops->linear_backward_weight(net->be, T, H, F, y->z1, net->dact, layer_gradient(net, g, i, LAYER_UP_WEIGHT),
                                 layer_gradient(net, g, i, LAYER_UP_BIAS));
+    bert_count_linear(net, PHASE_BACK_UP_WEIGHT, T, H, F);
+    clock = phase_add(&net->timer, PHASE_BACK_UP_WEIGHT, clock);
     ops->linear_backward_input(net->be, T, H, F, net->dact, bert_layer_value(net, i, LAYER_UP_WEIGHT), net->dx, 1);
+    bert_count_linear(net, PHASE_BACK_UP, T, H, F);
     phase_add(&net->timer, PHASE_BACK_UP, clock);
 }
 
@@ -56,8 +64,13 @@ static void backward_projection(bert *net, int64_t T, gradient *g, int64_t i, in
 {
     const backend_ops *ops = net->be->ops;
     const int64_t H = net->table->config.hidden;
+    double clock = phase_clock();
     ops->linear_backward_weight(net->be, T, H, H, net->layers[i].x, dy, layer_gradient(net, g, i, weight), layer_gradient(net, g, i, weight + 1));
+    bert_count_linear(net, PHASE_BACK_QKV_WEIGHT, T, H, H);
+    clock = phase_add(&net->timer, PHASE_BACK_QKV_WEIGHT, clock);
     ops->linear_backward_input(net->be, T, H, H, dy, bert_layer_value(net, i, weight), net->dx, 1);
+    bert_count_linear(net, PHASE_BACK_QKV, T, H, H);
+    phase_add(&net->timer, PHASE_BACK_QKV, clock);
 }
 
 /* dx: from z1 to the layer's input. */
@@ -72,18 +85,22 @@ static void backward_attention(bert *net, const batch *b, gradient *g, int64_t i
     double clock = phase_clock();
     ops->residual_norm_backward(net->be, b, H, net->dx, y->sum1, y->mean1, y->rstd1, bert_layer_value(net, i, LAYER_NORM1_WEIGHT), &drop_out, net->dx,
                                 net->branch, layer_gradient(net, g, i, LAYER_NORM1_WEIGHT), layer_gradient(net, g, i, LAYER_NORM1_BIAS));
+    bert_count_memory(net, PHASE_BACK_NORM, T, H, 6);
     clock = phase_add(&net->timer, PHASE_BACK_NORM, clock);
     ops->linear_backward_weight(net->be, T, H, H, y->attended, net->branch, layer_gradient(net, g, i, LAYER_PROJECT_WEIGHT),
                                 layer_gradient(net, g, i, LAYER_PROJECT_BIAS));
+    bert_count_linear(net, PHASE_BACK_PROJECT_WEIGHT, T, H, H);
+    clock = phase_add(&net->timer, PHASE_BACK_PROJECT_WEIGHT, clock);
     ops->linear_backward_input(net->be, T, H, H, net->branch, bert_layer_value(net, i, LAYER_PROJECT_WEIGHT), net->dattended, 0);
+    bert_count_linear(net, PHASE_BACK_PROJECT, T, H, H);
     clock = phase_add(&net->timer, PHASE_BACK_PROJECT, clock);
     ops->attention_backward(net->be, b, H, N, y->q, y->k, y->v, &drop_probability, y->attended, y->row_max, y->row_sum, net->dattended, net->dq,
                             net->dk, net->dv);
-    clock = phase_add(&net->timer, PHASE_BACK_ATTENTION, clock);
+    bert_count_attention(net, PHASE_BACK_ATTENTION, b, 5);
+    phase_add(&net->timer, PHASE_BACK_ATTENTION, clock);
     backward_projection(net, T, g, i, LAYER_QUERY_WEIGHT, net->dq);
     backward_projection(net, T, g, i, LAYER_KEY_WEIGHT, net->dk);
     backward_projection(net, T, g, i, LAYER_VALUE_WEIGHT, net->dv);
-    phase_add(&net->timer, PHASE_BACK_QKV, clock);
 }
 
 static void backward_embedding(bert *net, const batch *b, gradient *g)

@@ -15,6 +15,7 @@ static void forward_embedding(bert *net, const batch *b)
     double clock = phase_clock();
     ops->embed_forward(net->be, b, t->config.hidden, word, position, type, gamma, beta, (float)t->config.layer_norm_epsilon, &drop, net->sum0,
                        net->mean0, net->rstd0, net->z0);
+    bert_count_memory(net, PHASE_EMBED, b->tokens, t->config.hidden, 4);
     phase_add(&net->timer, PHASE_EMBED, clock);
 }
 
@@ -31,14 +32,18 @@ static void forward_attention(bert *net, const batch *b, int64_t i)
     ops->linear_forward(net->be, T, H, H, y->x, bert_layer_value(net, i, LAYER_QUERY_WEIGHT), bert_layer_value(net, i, LAYER_QUERY_BIAS), y->q);
     ops->linear_forward(net->be, T, H, H, y->x, bert_layer_value(net, i, LAYER_KEY_WEIGHT), bert_layer_value(net, i, LAYER_KEY_BIAS), y->k);
     ops->linear_forward(net->be, T, H, H, y->x, bert_layer_value(net, i, LAYER_VALUE_WEIGHT), bert_layer_value(net, i, LAYER_VALUE_BIAS), y->v);
+    bert_count_linear(net, PHASE_QKV, T, H, 3 * H);
     clock = phase_add(&net->timer, PHASE_QKV, clock);
     ops->attention_forward(net->be, b, H, N, y->q, y->k, y->v, &drop_probability, y->attended, y->row_max, y->row_sum);
+    bert_count_attention(net, PHASE_ATTENTION, b, 2);
     clock = phase_add(&net->timer, PHASE_ATTENTION, clock);
     ops->linear_forward(net->be, T, H, H, y->attended, bert_layer_value(net, i, LAYER_PROJECT_WEIGHT), bert_layer_value(net, i, LAYER_PROJECT_BIAS),
                         net->branch);
+    bert_count_linear(net, PHASE_PROJECT, T, H, H);
     clock = phase_add(&net->timer, PHASE_PROJECT, clock);
     ops->residual_norm_forward(net->be, b, H, y->x, net->branch, &drop_out, bert_layer_value(net, i, LAYER_NORM1_WEIGHT),
                                bert_layer_value(net, i, LAYER_NORM1_BIAS), (float)m->layer_norm_epsilon, y->sum1, y->mean1, y->rstd1, y->z1);
+    bert_count_memory(net, PHASE_NORM, T, H, 4);
     phase_add(&net->timer, PHASE_NORM, clock);
 }
 
@@ -53,12 +58,15 @@ static void forward_feed_forward(bert *net, const batch *b, int64_t i)
     double clock = phase_clock();
     ops->linear_gelu_forward(net->be, T, H, F, y->z1, bert_layer_value(net, i, LAYER_UP_WEIGHT), bert_layer_value(net, i, LAYER_UP_BIAS), y->pre,
                              y->act);
+    bert_count_linear(net, PHASE_UP, T, H, F);
     clock = phase_add(&net->timer, PHASE_UP, clock);
     ops->linear_forward(net->be, T, F, H, y->act, bert_layer_value(net, i, LAYER_DOWN_WEIGHT), bert_layer_value(net, i, LAYER_DOWN_BIAS),
                         net->branch);
+    bert_count_linear(net, PHASE_DOWN, T, F, H);
     clock = phase_add(&net->timer, PHASE_DOWN, clock);
     ops->residual_norm_forward(net->be, b, H, y->z1, net->branch, &drop_out, bert_layer_value(net, i, LAYER_NORM2_WEIGHT),
                                bert_layer_value(net, i, LAYER_NORM2_BIAS), (float)m->layer_norm_epsilon, y->sum2, y->mean2, y->rstd2, y->z2);
+    bert_count_memory(net, PHASE_NORM, T, H, 4);
     phase_add(&net->timer, PHASE_NORM, clock);
 }
 

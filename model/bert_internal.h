@@ -59,6 +59,27 @@ static inline const float *bert_layer_value(const bert *net, int64_t layer, int 
     return bert_value(net, tensor_layer(net->table, layer, which));
 }
 
+/* What a phase costs, for the profile (model/phases.h). A linear layer's product, forward or either one back: */
+static inline void bert_count_linear(bert *net, phase which, int64_t T, int64_t I, int64_t O)
+{
+    phase_count(&net->timer, which, 2.0 * (double)T * (double)I * (double)O, 0);
+}
+
+/* `products` products of each query with each key of its row, over all heads. */
+static inline void bert_count_attention(bert *net, phase which, const batch *b, int products)
+{
+    double pairs = 0;
+    for (int64_t r = 0; r < b->rows; r++)
+        pairs += (double)(b->offset[r + 1] - b->offset[r]) * (double)b->keys[r];
+    phase_count(&net->timer, which, 2.0 * products * pairs * (double)net->table->config.hidden, 0);
+}
+
+/* `arrays` arrays of T x width floats, read or written. */
+static inline void bert_count_memory(bert *net, phase which, int64_t T, int64_t width, int arrays)
+{
+    phase_count(&net->timer, which, 0, (double)arrays * (double)T * (double)width * sizeof(float));
+}
+
 /* One site's dropout; a threshold of 0 turns it off. */
 static inline dropout bert_site(const bert *net, double probability, int64_t layer, enum dropout_site site)
 {

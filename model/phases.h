@@ -3,10 +3,11 @@
  *     phase_timer timer = {0};
  *     double start = phase_clock();
  *     ... the work ...
+ *     phase_count(&timer, PHASE_ATTENTION, flop, 0);
  *     start = phase_add(&timer, PHASE_ATTENTION, start);      // returns now: the next phase's start
  *     printf("%s %.3f s\n", phase_name(PHASE_ATTENTION), timer.seconds[PHASE_ATTENTION]);
  *
- * For one thread (the rank's main one). Times never reach a result.
+ * For one thread (the rank's main one). Times never reach a result. model/profile.h makes a table of it.
  */
 #ifndef FRETSAW_MODEL_PHASES_H
 #define FRETSAW_MODEL_PHASES_H
@@ -15,6 +16,7 @@
 
 typedef enum phase {
     PHASE_DATA,
+    PHASE_CLEAR,
     PHASE_EMBED,
     PHASE_QKV,
     PHASE_ATTENTION,
@@ -25,11 +27,15 @@ typedef enum phase {
     PHASE_HEAD,
     PHASE_BACK_EMBED,
     PHASE_BACK_QKV,
+    PHASE_BACK_QKV_WEIGHT,
     PHASE_BACK_ATTENTION,
     PHASE_BACK_PROJECT,
+    PHASE_BACK_PROJECT_WEIGHT,
     PHASE_BACK_UP,
+    PHASE_BACK_UP_WEIGHT,
     PHASE_BACK_GELU,
     PHASE_BACK_DOWN,
+    PHASE_BACK_DOWN_WEIGHT,
     PHASE_BACK_NORM,
     PHASE_BACK_HEAD,
     PHASE_WAIT,
@@ -42,6 +48,8 @@ typedef enum phase {
 
 typedef struct phase_timer {
     double seconds[PHASES];
+    double flop[PHASES];  /* of products, attention's among them: a multiply-add is two */
+    double bytes[PHASES]; /* of what is bound by memory: every operand once from memory, every result once to it */
 } phase_timer;
 
 static inline double phase_clock(void)
@@ -58,12 +66,19 @@ static inline double phase_add(phase_timer *timer, phase which, double start)
     return now;
 }
 
+static inline void phase_count(phase_timer *timer, phase which, double flop, double bytes)
+{
+    timer->flop[which] += flop;
+    timer->bytes[which] += bytes;
+}
+
 static inline const char *phase_name(phase which)
 {
-    static const char *const names[PHASES] = {"data",         "embed",   "qkv",       "attention",  "project",   "up",
-                                              "down",         "norm",    "head",      "back_embed", "back_qkv",  "back_attention",
-                                              "back_project", "back_up", "back_gelu", "back_down",  "back_norm", "back_head",
-                                              "wait",         "reduce",  "update",    "evaluate",   "save"};
+    static const char *const names[PHASES] = {
+        "data",         "clear",    "embed",          "qkv",       "attention",        "project",     "up",
+        "down",         "norm",     "head",           "back_embed", "back_qkv",        "back_qkv_weight", "back_attention",
+        "back_project", "back_project_weight", "back_up", "back_up_weight", "back_gelu", "back_down", "back_down_weight",
+        "back_norm",    "back_head", "wait",          "reduce",    "update",           "evaluate",    "save"};
     return names[which];
 }
 

@@ -287,11 +287,11 @@ static const struct {
     {"Forward: attention", {PHASE_QKV, PHASE_ATTENTION, PHASE_PROJECT}, 3},
     {"Forward: feed-forward", {PHASE_UP, PHASE_DOWN}, 2},
     {"Forward: rest", {PHASE_EMBED, PHASE_NORM, PHASE_HEAD}, 3},
-    {"Backward: attention", {PHASE_BACK_QKV, PHASE_BACK_ATTENTION, PHASE_BACK_PROJECT}, 3},
-    {"Backward: feed-forward", {PHASE_BACK_UP, PHASE_BACK_GELU, PHASE_BACK_DOWN}, 3},
+    {"Backward: attention", {PHASE_BACK_QKV, PHASE_BACK_QKV_WEIGHT, PHASE_BACK_ATTENTION, PHASE_BACK_PROJECT, PHASE_BACK_PROJECT_WEIGHT}, 5},
+    {"Backward: feed-forward", {PHASE_BACK_UP, PHASE_BACK_UP_WEIGHT, PHASE_BACK_GELU, PHASE_BACK_DOWN, PHASE_BACK_DOWN_WEIGHT}, 5},
     {"Backward: rest", {PHASE_BACK_EMBED, PHASE_BACK_NORM, PHASE_BACK_HEAD}, 3},
     {"Waiting for other ranks", {PHASE_WAIT}, 1},
-    {"Adding gradients", {PHASE_REDUCE}, 1},
+    {"Adding gradients", {PHASE_REDUCE, PHASE_CLEAR}, 2},
     {"Updating weights", {PHASE_UPDATE}, 1},
 };
 enum { GROUPS = sizeof groups / sizeof *groups };

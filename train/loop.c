@@ -8,6 +8,8 @@
 
 #include "common/comm.h"
 #include "common/log.h"
+#include "model/cpu/cpu.h"
+#include "model/profile.h"
 #include "train/evaluate.h"
 #include "train/step.h"
 
@@ -167,7 +169,50 @@ static bool at_epoch_end(const trainer *t)
     return t->state.step % t->order.steps_per_epoch == 0 || t->state.step == t->total;
 }
 
-static status run_steps(trainer *t, progress *bar)
+/* ---- --profile ---- */
+
+/* The first step of a start touches its memory for the first time: forgotten as soon as there is a second. */
+typedef struct watch {
+    bool begun;
+    profile sum;
+    double gelu, words; /* at the end of the first step */
+} watch;
+
+static void watch_step(watch *w, const trainer *t, double seconds, const phase_timer *before)
+{
+    if (!t->o->profile)
+        return;
+    if (w->sum.steps == 1 && !w->begun) {
+        w->begun = true;
+        w->sum = (profile){0};
+    }
+    profile_add(&w->sum, seconds, before, t->timer);
+    if (!w->begun)
+        backend_cpu_inside(t->be, &w->gelu, &w->words);
+}
+
+/* Collective. */
+static status watch_report(watch *w, const trainer *t)
+{
+    char *line;
+    if (!t->o->profile || w->sum.steps == 0)
+        return STATUS_OK;
+    backend_cpu_inside(t->be, &w->sum.gelu, &w->sum.words);
+    if (w->begun) {
+        w->sum.gelu -= w->gelu;
+        w->sum.words -= w->words;
+    }
+    profile_gather(&w->sum);
+    if (!t->records)
+        return STATUS_OK;
+    profile_print(stdout, &w->sum);
+    TRY(profile_json(&w->sum, &line));
+    status st = records_profile(t->records, line);
+    free(line);
+    return st;
+}
+
+static status run_steps(trainer *t, progress *bar, watch *w)
 {
     while (t->state.step < t->total) {
         phase_timer before = *t->timer;
@@ -177,7 +222,9 @@ static status run_steps(trainer *t, progress *bar)
         TRY(step_run(t, &r));
         if (!r.done)
             return stop_here(t, r.reason);
-        TRY(record(t, &r, clock_seconds() - begin, &before));
+        double seconds = clock_seconds() - begin;
+        watch_step(w, t, seconds, &before);
+        TRY(record(t, &r, seconds, &before));
         if (t->last_auc > 0)
             snprintf(note, sizeof note, "loss %.4f, AUC %.4f", r.loss, t->last_auc);
         else
@@ -206,7 +253,14 @@ status loop_run(trainer *t)
     if (t->state.step > 0 && at_epoch_end(t)) /* the checkpoint was saved before its epoch was validated */
         TRY(end_epoch(t));
     progress *bar = progress_begin("train", "rows", t->total * t->o->lanes * t->o->batch);
-    status st = run_steps(t, bar);
+    watch w = {0};
+    if (t->o->profile)
+        backend_cpu_profile(t->be);
+    status st = run_steps(t, bar, &w);
     progress_end(bar);
+    if (st == STATUS_OK || st == STATUS_STOPPED) { /* else one rank's own error: nothing collective may follow */
+        status reported = comm_agree(watch_report(&w, t));
+        st = reported == STATUS_OK ? st : reported;
+    }
     return st;
 }

@@ -140,6 +140,8 @@ const option train_table[] = {
      .help = "stop with everything saved after this time (exit code 75); 0: none. Slurm's end time is obeyed without it"},
     {.name = "grace", .type = OPTION_SECONDS, EXECUTION, FIELD(grace), .fallback = "120s", .group = "Execution", .unit = "TIME",
      .help = "stop this long before Slurm's end time"},
+    {.name = "profile", .type = OPTION_FLAG, EXECUTION, FIELD(profile), .fallback = "no", .group = "Execution",
+     .help = "at the end say where the steps' time went: seconds, GFLOP/s and GB/s by phase (the first step left out where there are more)"},
     {.name = "plan", .type = OPTION_FLAG, EXECUTION, FIELD(plan), .fallback = "no", .group = "Execution",
      .help = "say what the run needs (memory, disk, work, hours here and on known graphics cards), then end"},
 

@@ -39,7 +39,7 @@ typedef struct train_options {
     /* execution */
     int64_t micro_tokens, threads, data_memory, time_limit, grace;
     int cpu;
-    bool plan;
+    bool plan, profile;
     /* checks */
     const char *diff;
     int64_t replay;

@@ -144,6 +144,12 @@ status records_epoch_timing(records *r, int64_t epoch, double save, double evalu
     return written(r->timing, r->timing_path);
 }
 
+status records_profile(records *r, const char *text)
+{
+    fprintf(r->timing, "%s\n", text);
+    return written(r->timing, r->timing_path);
+}
+
 status records_flush(records *r)
 {
     TRY(written(r->metrics, r->metrics_path));

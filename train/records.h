@@ -39,6 +39,8 @@ status records_epoch(records *r, const char *text);
 status records_timing(records *r, int64_t step, double seconds, const phase_timer *since);
 /* Seconds between the epoch's last step and the next one's first: saving and validation. */
 status records_epoch_timing(records *r, int64_t epoch, double save, double evaluate);
+/* `text` is a whole JSON object of one line, {"profile":{...}}; on resume it is dropped. */
+status records_profile(records *r, const char *text);
 status records_flush(records *r);
 
 /* The shortest decimal form that reads back the same double, as a JSON number; `to` has room for 32. */

@@ -76,8 +76,10 @@ static status run_lane(trainer *t, int64_t lane, bool *stopped)
     double loss = 0, clock = phase_clock();
     gradient *sum = sums_next(t->sums);
     TRY(feeder_begin_lane(t->feeder, lane, &ids, &n));
+    clock = phase_add(t->timer, PHASE_DATA, clock);
     gradient_begin(sum, ids, n);
-    phase_add(t->timer, PHASE_DATA, clock);
+    phase_count(t->timer, PHASE_CLEAR, 0, (double)(sum->dense_count + sum->count * sum->hidden) * sizeof(float));
+    phase_add(t->timer, PHASE_CLEAR, clock);
     for (const batch *b; !*stopped && (b = feeder_next(t->feeder));) {
         startup_end();
         bert_forward(t->net, b);
@@ -138,6 +140,7 @@ static void reduce_and_update(trainer *t, double rate)
     for (reduce_slice slice; reduce_next(t->reduce, &slice);) {
         clock = phase_add(t->timer, PHASE_REDUCE, clock);
         optimizer_update(t->optimizer, &slice);
+        phase_count(t->timer, PHASE_UPDATE, 0, (double)slice.count * (slice.gradient ? 7 : 6) * sizeof(float)); /* p, m, v: both ways */
         clock = phase_add(t->timer, PHASE_UPDATE, clock);
     }
     clock = phase_add(t->timer, PHASE_REDUCE, clock);

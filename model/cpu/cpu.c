@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "model/cpu/cpu_internal.h"
 
@@ -245,4 +246,35 @@ done:
 cpu_isa backend_cpu_isa(const backend *be)
 {
     return gemm_isa(((const cpu_backend *)be)->product);
+}
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void backend_cpu_profile(backend *be)
+{
+    cpu_backend *cpu = cpu_of(be);
+    gemm_time_maps(cpu->product);
+    for (int w = 0; w < cpu->workers; w++)
+        cpu->scratch[w].timed = 1;
+    cpu->timed_since = seconds_now();
+    cpu->ticks_then = __builtin_ia32_rdtsc();
+}
+
+void backend_cpu_inside(const backend *be, double *gelu, double *words)
+{
+    const cpu_backend *cpu = (const cpu_backend *)be;
+    uint64_t ticks = 0, passed = __builtin_ia32_rdtsc() - cpu->ticks_then;
+    *gelu = *words = 0;
+    if (cpu->timed_since == 0 || passed == 0)
+        return;
+    for (int w = 0; w < cpu->workers; w++)
+        ticks += cpu->scratch[w].dropout_ticks;
+    double tick = (seconds_now() - cpu->timed_since) / (double)passed / cpu->workers;
+    *gelu = tick * (double)gemm_map_ticks(cpu->product);
+    *words = tick * (double)ticks;
 }

@@ -23,4 +23,10 @@ cpu_isa backend_cpu_isa(const backend *be);
 /* Local. Bytes of working memory that backend_open_cpu allocates for `workers` threads, the product's buffers among them. */
 size_t backend_cpu_bytes(const backend_limits *limits, cpu_isa isa, int workers);
 
+/* Local. From here on the time inside other operations is counted too: GELU in the products' epilogue, dropout's random words. Costs under 1%. */
+void backend_cpu_profile(backend *be);
+/* Local. Seconds that the threads have spent there since, divided by the number of threads: comparable with time on the wall. Zeros before
+ * backend_cpu_profile. */
+void backend_cpu_inside(const backend *be, double *gelu, double *words);
+
 #endif

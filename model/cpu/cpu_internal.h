@@ -19,6 +19,8 @@ typedef struct cpu_backend {
     gemm *product;
     cpu_scratch *scratch; /* one a worker */
     int64_t *row_order;   /* rows: attention's tasks, longest row first */
+    double timed_since;   /* backend_cpu_profile: by both clocks, 0 before */
+    uint64_t ticks_then;
 } cpu_backend;
 
 static inline cpu_backend *cpu_of(backend *be)

@@ -1,7 +1,7 @@
 /* Dropout of consecutive elements, inside a kernel.
  *
  *     dropout_stream s = dropout_begin(drop, batch, row);
- *     const uint32_t *w = dropout_words(&s, first_element, n, scratch->words);     // n words; scratch holds n + 80
+ *     const uint32_t *w = dropout_words(&s, first_element, n, scratch);     // n words in scratch->words, which holds n + 80
  *     y = dropout_apply(&s, x, w + j, left);                                       // 16 elements from j on
  */
 #ifndef FRETSAW_MODEL_CPU_DROPOUT_VEC_H
@@ -9,6 +9,8 @@
 
 #include "model/backend.h"
 #include "model/cpu/math_vec.h"
+
+#include "model/cpu/kernels.h"
 
 typedef struct dropout_stream {
     uint64_t seed;
@@ -25,8 +27,10 @@ VEC dropout_stream dropout_begin(const dropout *d, const batch *b, int64_t row)
 }
 
 /* Whole counters are computed: the first word wanted may lie up to 3 after the start, the last up to 63 before the end. */
-VEC const uint32_t *dropout_words(const dropout_stream *s, uint32_t first, int64_t n, uint32_t *words)
+VEC const uint32_t *dropout_words(const dropout_stream *s, uint32_t first, int64_t n, cpu_scratch *scratch)
 {
+    uint64_t start = scratch->timed ? __builtin_ia32_rdtsc() : 0;
+    uint32_t *words = scratch->words;
     uint32_t skip = first % 4, block = first / 4;
     for (int64_t j = 0; j < n + skip; j += 64) {
         veci w[4];
@@ -34,6 +38,8 @@ VEC const uint32_t *dropout_words(const dropout_stream *s, uint32_t first, int64
         for (int k = 0; k < 4; k++)
             veci_store_full(words + j + 16 * k, w[k]);
     }
+    if (scratch->timed)
+        scratch->dropout_ticks += __builtin_ia32_rdtsc() - start;
     return words + skip;
 }
 

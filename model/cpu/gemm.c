@@ -1,6 +1,7 @@
 #include "model/cpu/gemm.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,7 +21,11 @@
  * packed over a step's micro-batches would save (768 and 3072 wide) about 3% of a forward or input-gradient product of 640 rows and 1% at 2,048,
  * nothing of a weight gradient, and cost two more copies of the weights.
  */
-enum { MOST_ROWS = 2048, HUGE_PAGE = 2 << 20, B_FLOATS = 512 * 768, L2_PERCENT = 40 };
+enum { MOST_ROWS = 2048, HUGE_PAGE = 2 << 20, B_FLOATS = 512 * 768, L2_PERCENT = 40, SMALL = 1 << 15 };
+
+typedef struct worker_ticks {
+    _Alignas(64) uint64_t sum; /* a cache line each */
+} worker_ticks;
 
 struct gemm {
     const gemm_kernels *kernels;
@@ -29,6 +34,8 @@ struct gemm {
     int64_t block_floats; /* of a packed block of B */
     size_t a_floats, b_floats;
     float *buffers; /* per worker: A's block, then B's */
+    bool timed;
+    worker_ticks *map; /* one a worker */
 };
 
 static int64_t divide_up(int64_t n, int64_t by)
@@ -88,6 +95,12 @@ status gemm_create(cpu_isa isa, threads *pool, gemm **out)
         return fail(STATUS_RESOURCE, "out of memory: %zu bytes for the packing buffers of %d threads; ask for fewer with --threads", bytes,
                     threads_count(pool));
     }
+    g->map = aligned_alloc(64, (size_t)threads_count(pool) * sizeof *g->map);
+    if (!g->map) {
+        gemm_free(g);
+        return fail(STATUS_RESOURCE, "out of memory for %d threads of the matrix product", threads_count(pool));
+    }
+    memset(g->map, 0, (size_t)threads_count(pool) * sizeof *g->map);
     madvise(g->buffers, bytes, MADV_HUGEPAGE); /* fewer page walks where it is granted; no harm where not */
     buffer_sizes(g->kernels, &g->a_floats, &g->b_floats);
     g->block_floats = b_floats_that_fit();
@@ -100,12 +113,26 @@ void gemm_free(gemm *g)
     if (!g)
         return;
     free(g->buffers);
+    free(g->map);
     free(g);
 }
 
 cpu_isa gemm_isa(const gemm *g)
 {
     return g->isa;
+}
+
+void gemm_time_maps(gemm *g)
+{
+    g->timed = true;
+}
+
+uint64_t gemm_map_ticks(const gemm *g)
+{
+    uint64_t sum = 0;
+    for (int w = 0; w < threads_count(g->pool); w++)
+        sum += g->map[w].sum;
+    return sum;
 }
 
 /* Panels of nearly equal size: thirteen rows ten times run faster than fourteen nine times and then two. */
@@ -122,9 +149,15 @@ static gemm_cut cut_full(int64_t lanes, int64_t size)
 
 /* Rows of A that lie along k are read where they are: a step takes one value of each, sixteen steps a cache line. A product to the weights has its
  * rows across, a cache line a step, and packs. */
-static bool reads_in_place(const gemm_product *p)
+static bool reads_a_in_place(const gemm_product *p)
 {
-    return p->a_k == 1;
+    return p->a_k == 1 || (p->a_row == 1 && p->m * p->k <= SMALL);
+}
+
+/* A small B, one head's values say, is in the first caches anyway. Whole registers are read: no step may end within one. */
+static bool reads_b_in_place(const gemm_kernels *kernels, const gemm_product *p)
+{
+    return p->b_col == 1 && p->n % kernels->lanes == 0 && p->n * p->k <= SMALL;
 }
 
 static void map_tile(const gemm_product *p, int64_t row, int64_t col, int64_t rows, int64_t cols)
@@ -140,9 +173,10 @@ typedef struct block {
     int64_t row0, col0, k0, steps;
     gemm_cut rows, cols;
     const float *a, *b;
-    int64_t a_row, a_k;       /* strides of a within a panel */
+    int64_t a_row, a_k, b_k;  /* strides within a panel */
     int64_t a_panel, b_panel; /* floats from panel to panel, where packed */
-    bool in_place;
+    bool a_in_place, b_in_place;
+    uint64_t *map_ticks; /* NULL: not counted */
 } block;
 
 static void multiply_tile(const gemm_kernels *kernels, const gemm_product *p, const block *k, int64_t i, int64_t j, const float *next)
@@ -153,10 +187,11 @@ static void multiply_tile(const gemm_kernels *kernels, const gemm_product *p, co
     int64_t row = k->row0 + from_row, col = k->col0 + from_col;
     float *c = p->c + row * p->ldc + col;
     gemm_tile t = {.k = k->steps,
-                   .a = k->in_place ? k->a + from_row * k->a_row : k->a + i * k->a_panel,
+                   .a = k->a_in_place ? k->a + from_row * k->a_row : k->a + i * k->a_panel,
                    .a_row = k->a_row,
                    .a_k = k->a_k,
-                   .b = k->b + j * k->b_panel,
+                   .b = k->b_in_place ? k->b + from_col : k->b + j * k->b_panel,
+                   .b_k = k->b_k,
                    .rows = rows,
                    .cols = cols,
                    .start = p->accumulate || k->k0 > 0 ? c : NULL,
@@ -174,8 +209,12 @@ static void multiply_tile(const gemm_kernels *kernels, const gemm_product *p, co
         t.bias = p->bias ? p->bias + col : NULL;
     }
     kernels->tile(&t);
-    if (last && p->map)
+    if (last && p->map) {
+        uint64_t start = k->map_ticks ? __builtin_ia32_rdtsc() : 0;
         map_tile(p, row, col, rows, cols);
+        if (k->map_ticks)
+            *k->map_ticks += __builtin_ia32_rdtsc() - start;
+    }
 }
 
 static void multiply_block(const gemm_kernels *kernels, const gemm_product *p, const block *k)
@@ -184,35 +223,39 @@ static void multiply_block(const gemm_kernels *kernels, const gemm_product *p, c
         for (int64_t j = 0; j < k->cols.count; j++) {
             bool turn = j + 1 == k->cols.count; /* the next tile begins the next panel of A; after the last any address will do */
             int64_t next_i = smaller(i + turn, k->rows.count - 1), next_j = turn ? 0 : j + 1;
-            const float *next = p->c + (k->row0 + gemm_cut_start(&k->rows, next_i)) * p->ldc + k->col0 + gemm_cut_start(&k->cols, next_j);
+            const float *next = p->m * p->n <= SMALL ? NULL : p->c + (k->row0 + gemm_cut_start(&k->rows, next_i)) * p->ldc + k->col0 + gemm_cut_start(&k->cols, next_j);
             multiply_tile(kernels, p, k, i, j, next);
         }
     }
 }
 
-/* Packs columns from col0 on (as many as k->cols says) of the part of k at hand. */
-static void pack_b(const gemm_kernels *kernels, const gemm_product *p, const block *k, float *to)
+/* Columns from col0 on (as many as k->cols says) of the part of k at hand: packed, or where they lie. */
+static void take_b(const gemm_kernels *kernels, const gemm_product *p, block *k, float *room)
 {
-    kernels->pack(&(gemm_pack){.from = p->b + k->col0 * p->b_col + k->k0 * p->b_k,
-                               .lane_stride = p->b_col,
-                               .k_stride = p->b_k,
-                               .k = k->steps,
-                               .cut = k->cols,
-                               .to = to,
-                               .stride = kernels->cols,
-                               .panel_stride = k->b_panel});
+    const float *from = p->b + k->col0 * p->b_col + k->k0 * p->b_k;
+    k->b = k->b_in_place ? from : room;
+    k->b_k = k->b_in_place ? p->b_k : kernels->cols;
+    k->b_panel = (k->steps + (k->steps == 0)) * kernels->cols;
+    if (!k->b_in_place)
+        kernels->pack(&(gemm_pack){.from = from,
+                                   .lane_stride = p->b_col,
+                                   .k_stride = p->b_k,
+                                   .k = k->steps,
+                                   .cut = k->cols,
+                                   .to = room,
+                                   .stride = kernels->cols,
+                                   .panel_stride = k->b_panel});
 }
 
 /* The rows from row0 on of the part of k at hand: packed, or where they lie. */
-static void take_a(const gemm_kernels *kernels, const gemm_product *p, block *k, bool in_place, float *room)
+static void take_a(const gemm_kernels *kernels, const gemm_product *p, block *k, float *room)
 {
     const float *from = p->a + k->row0 * p->a_row + k->k0 * p->a_k;
-    k->in_place = in_place;
-    k->a = in_place ? from : room;
-    k->a_row = in_place ? p->a_row : 1;
-    k->a_k = in_place ? p->a_k : kernels->a_stride;
+    k->a = k->a_in_place ? from : room;
+    k->a_row = k->a_in_place ? p->a_row : 1;
+    k->a_k = k->a_in_place ? p->a_k : kernels->a_stride;
     k->a_panel = (k->steps + (k->steps == 0)) * kernels->a_stride;
-    if (!in_place)
+    if (!k->a_in_place)
         kernels->pack(&(gemm_pack){.from = from,
                                    .lane_stride = p->a_row,
                                    .k_stride = p->a_k,
@@ -227,19 +270,21 @@ void gemm_run_worker(gemm *g, int worker, const gemm_product *p)
 {
     const gemm_kernels *kernels = g->kernels;
     float *a = g->buffers + (size_t)worker * (g->a_floats + g->b_floats), *b = a + g->a_floats;
-    const bool in_place = reads_in_place(p);
     int64_t parts = p->k > kernels->kc ? divide_up(p->k, kernels->kc) : 1;
     for (int64_t row = 0; row < p->m; row += MOST_ROWS) {
-        block k = {.row0 = row, .rows = cut_even(smaller(MOST_ROWS, p->m - row), kernels->rows), .b = b};
+        block k = {.row0 = row,
+                   .rows = cut_even(smaller(MOST_ROWS, p->m - row), kernels->rows),
+                   .a_in_place = reads_a_in_place(p),
+                   .b_in_place = reads_b_in_place(kernels, p),
+                   .map_ticks = g->timed ? &g->map[worker].sum : NULL};
         for (int64_t part = 0; part < parts; part++) {
             k.k0 = p->k * part / parts;
             k.steps = p->k * (part + 1) / parts - k.k0;
-            k.b_panel = (k.steps + (k.steps == 0)) * kernels->cols;
-            take_a(kernels, p, &k, in_place, a);
+            take_a(kernels, p, &k, a);
             int64_t most_cols = columns_of_block(g, k.steps);
             for (k.col0 = 0; k.col0 < p->n; k.col0 += most_cols) {
                 k.cols = cut_full(smaller(most_cols, p->n - k.col0), kernels->cols);
-                pack_b(kernels, p, &k, b);
+                take_b(kernels, p, &k, b);
                 multiply_block(kernels, p, &k);
             }
         }
@@ -287,7 +332,7 @@ void gemm_run(gemm *g, const gemm_product *p)
         return;
     }
     /* The cut that packs least: each cell packs its columns of B, and its rows of A where those are not read in place. */
-    double rows_cost = reads_in_place(p) ? 0 : (double)p->m, cols_cost = (double)p->n;
+    double rows_cost = reads_a_in_place(p) ? 0 : (double)p->m, cols_cost = (double)p->n;
     int64_t most_rows = divide_up(p->m, g->kernels->rows), most_cols = divide_up(p->n, g->kernels->cols);
     grid best = {.g = g, .p = p, .row_blocks = smaller(wanted, most_rows), .col_blocks = 1};
     for (int64_t i = 1; i <= smaller(wanted, most_rows); i++) {

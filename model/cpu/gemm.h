@@ -56,6 +56,9 @@ status gemm_create(cpu_isa isa, threads *pool, gemm **out);
 void gemm_free(gemm *g);
 /* The set in use, never AUTO. */
 cpu_isa gemm_isa(const gemm *g);
+/* From here on counts the processor's clock ticks that maps take, all workers together; and what it has counted. */
+void gemm_time_maps(gemm *g);
+uint64_t gemm_map_ticks(const gemm *g);
 /* Bytes of all packing buffers of a product object with this many workers. */
 size_t gemm_workspace_bytes(cpu_isa isa, int workers);
 

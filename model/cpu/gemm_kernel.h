@@ -39,8 +39,9 @@ typedef struct gemm_pack {
 
 typedef struct gemm_tile {
     int64_t k;
-    const float *a, *b; /* b: a packed panel */
+    const float *a, *b;
     int64_t a_row, a_k; /* strides of a: one of them is 1; a packed panel has 1 and gemm_kernels.a_stride */
+    int64_t b_k;        /* stride of b's steps, whose columns lie side by side and are read in whole registers; packed: gemm_kernels.cols */
     int64_t rows, cols; /* 1 .. gemm_kernels.rows, cols */
     const float *start; /* where the chains start: rows x cols, or NULL for +0 */
     int64_t start_stride;
@@ -49,11 +50,12 @@ typedef struct gemm_tile {
     bool finish; /* last part of k: times scale, plus bias (may be NULL) */
     float scale;
     const float *bias;
-    const float *next; /* C of the tile that follows: fetched meanwhile */
+    const float *next; /* C of the tile that follows: fetched meanwhile; NULL: it is near */
 } gemm_tile;
 
 typedef struct gemm_kernels {
     int64_t rows, cols; /* of a full tile */
+    int64_t lanes;      /* of a register */
     int64_t a_stride;
     int64_t kc; /* most steps of k in a packed panel */
     void (*pack)(const gemm_pack *p);

@@ -131,6 +131,7 @@ static inline __attribute__((always_inline)) void tile_of(const gemm_tile *t, co
     REG acc[ROWS][2];
     const int64_t part = t->cols - (vecs - 1) * LANES; /* lanes of the last vector */
     const float *a = t->a, *b = t->b;
+    const int64_t b_k = t->b_k;
 
     if (t->start) { /* outside of the loops: the sums must not go through memory */
         for (int i = 0; i < rows; i++) {
@@ -144,7 +145,7 @@ static inline __attribute__((always_inline)) void tile_of(const gemm_tile *t, co
             for (int j = 0; j < vecs; j++)
                 acc[i][j] = reg_zero();
     }
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; t->next && i < rows; i++) {
         for (int j = 0; j < vecs; j++)
             __builtin_prefetch(t->next + i * t->to_stride + j * LANES);
         __builtin_prefetch(t->next + i * t->to_stride + COLS - 1);
@@ -155,7 +156,7 @@ static inline __attribute__((always_inline)) void tile_of(const gemm_tile *t, co
         for (int g = 0; g < (rows + 2) / 3; g++)
             group[g] = (const char *)(a + 3 * g * t->a_row);
 #pragma GCC unroll 4
-        for (int64_t k = 0; k < t->k; k++, b += COLS) {
+        for (int64_t k = 0; k < t->k; k++, b += b_k) {
             __asm__("" : "+r"(row)); /* else the compiler keeps an address for every row, more than there are registers */
             tile_step_apart(group, row, b, acc, rows, vecs);
             for (int g = 0; g < (rows + 2) / 3; g++)
@@ -164,7 +165,7 @@ static inline __attribute__((always_inline)) void tile_of(const gemm_tile *t, co
     } else {
         const int64_t a_k = t->a_k;
 #pragma GCC unroll 4
-        for (int64_t k = 0; k < t->k; k++, a += a_k, b += COLS)
+        for (int64_t k = 0; k < t->k; k++, a += a_k, b += b_k)
             tile_step(a, b, acc, rows, vecs);
     }
     if (t->finish) {
@@ -215,4 +216,4 @@ static void tile(const gemm_tile *t)
     tiles[t->rows - 1][t->cols > LANES][t->a_row > 1](t);
 }
 
-const gemm_kernels KERNELS = {.rows = ROWS, .cols = COLS, .a_stride = A_STRIDE, .kc = KC, .pack = pack, .tile = tile};
+const gemm_kernels KERNELS = {.rows = ROWS, .cols = COLS, .lanes = LANES, .a_stride = A_STRIDE, .kc = KC, .pack = pack, .tile = tile};

@@ -28,7 +28,7 @@ static const uint32_t *token_words(const norm_job *j, int64_t t, int64_t *row, d
     while (t >= j->b->offset[*row + 1])
         ++*row;
     *stream = dropout_begin(j->drop, j->b, *row);
-    return dropout_words(stream, (uint32_t)(j->b->place[t] * j->H), j->H, scratch->words);
+    return dropout_words(stream, (uint32_t)(j->b->place[t] * j->H), j->H, scratch);
 }
 
 static void drop_row(int64_t H, const dropout_stream *s, const uint32_t *w, const float *x, float *y)

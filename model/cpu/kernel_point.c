@@ -144,7 +144,7 @@ void ISA(cpu_drop_rows)(const void *job, int64_t from, int64_t to, cpu_scratch *
     const int64_t n = 2 * j->H;
     for (int64_t r = from; r < to; r++) {
         dropout_stream s = dropout_begin(j->drop, j->b, r);
-        const uint32_t *w = dropout_words(&s, 0, n, scratch->words);
+        const uint32_t *w = dropout_words(&s, 0, n, scratch);
         for (int64_t c = 0; c < n; c += 16)
             vec_store(j->pooled + r * n + c, dropout_scaled(&s, vec_load(j->x + r * n + c, n - c), dropout_kept(&s, w + c)), n - c);
     }

@@ -25,6 +25,8 @@ typedef struct cpu_scratch {
     uint16_t *kept;   /* ATTENTION_TILE x width / 16: dropout's decisions, a bit an element */
     int64_t width;    /* longest row, rounded up to 16 */
     uint64_t hash;    /* sum of the state hash */
+    int timed;        /* count what dropout's random words take */
+    uint64_t dropout_ticks;
 } cpu_scratch;
 
 /* Embedding and residual share their layer norm. */

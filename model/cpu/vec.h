@@ -73,6 +73,15 @@ VEC float vec_sum(vec16 x)
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
 
+/* The greatest of the 16, folded like a sum by vec_max; NaN only by chance, as with every comparison. */
+VEC float vec_greatest(vec16 x)
+{
+    __m256 a = _mm256_max_ps(_mm512_castps512_ps256(x), _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(x), 1)));
+    __m128 b = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    b = _mm_max_ps(b, _mm_movehl_ps(b, b));
+    return _mm_cvtss_f32(_mm_max_ss(b, _mm_shuffle_ps(b, b, 1)));
+}
+
 /* 64-bit products of 16 unsigned pairs, cut into low and high words. */
 VEC void veci_multiply_wide(veci a, veci b, veci *low, veci *high)
 {
@@ -178,6 +187,14 @@ VEC float vec_sum(vec16 x)
     __m128 b = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
     b = _mm_add_ps(b, _mm_movehl_ps(b, b));
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_shuffle_ps(b, b, 1)));
+}
+
+VEC float vec_greatest(vec16 x)
+{
+    __m256 a = _mm256_max_ps(x.a, x.b);
+    __m128 b = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    b = _mm_max_ps(b, _mm_movehl_ps(b, b));
+    return _mm_cvtss_f32(_mm_max_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
 
 VEC void vec_multiply_half(__m256i a, __m256i b, __m256i *low, __m256i *high)
@@ -311,6 +328,14 @@ VEC float vec_sum(vec16 x)
     return x[0];
 }
 
+VEC float vec_greatest(vec16 x)
+{
+    for (int half = 8; half > 0; half /= 2)
+        for (int i = 0; i < half; i++)
+            x[i] = x[i] > x[i + half] ? x[i] : x[i + half];
+    return x[0];
+}
+
 static __attribute__((noinline, unused)) void vec_multiply_each(const veci *a, const veci *b, veci *low, veci *high)
 {
     for (int i = 0; i < 16; i++) {
@@ -353,16 +378,6 @@ VEC void veci_store(void *p, veci x, int64_t n)
         veci_store_full(p, x);
     else
         veci_store_part(p, x, n);
-}
-/* The greatest of the 16; NaN only by chance, as with every comparison. */
-VEC float vec_greatest(vec16 x)
-{
-    float f[16];
-    vec_store_full(f, x);
-    for (int half = 8; half > 0; half /= 2)
-        for (int i = 0; i < half; i++)
-            f[i] = f[i] > f[i + half] ? f[i] : f[i + half];
-    return f[0];
 }
 VEC vec16 vec_negate(vec16 x) { return veci_as_float(veci_xor(vec_as_int(x), veci_set(0x80000000u))); }
 VEC vec16 vec_absolute(vec16 x) { return veci_as_float(veci_and(vec_as_int(x), veci_set(0x7fffffffu))); }

@@ -111,7 +111,7 @@ static void write_steps(records *r, int64_t first, int64_t last)
 {
     for (int64_t step = first; step <= last; step++) {
         ck_ok(records_step(r, &(record_step){step, (step + 3) / 4, 0.1 * (double)step, 1e-5, 8, 100, (uint64_t)step}));
-        ck_ok(records_timing(r, step, 0.5, &(phase_timer){{0.25}}));
+        ck_ok(records_timing(r, step, 0.5, &(phase_timer){.seconds = {0.25}}));
         if (step % 4 == 0)
             ck_ok(records_epoch(r, step == 4 ? "{\"epoch\":1,\"valid_auc\":0.5}" : "{\"epoch\":2,\"valid_auc\":0.6}"));
     }
