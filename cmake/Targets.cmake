@@ -8,6 +8,7 @@ target_compile_options(fretsaw_flags INTERFACE
   -ffp-contract=off -fno-math-errno -fno-unsafe-math-optimizations -fno-strict-aliasing)
 target_link_libraries(fretsaw_flags INTERFACE Threads::Threads m)
 if(FRETSAW_STATIC) # HDF5 and libcrypto name calls that a static C library warns of; no program here comes to them
+  target_compile_definitions(fretsaw_flags INTERFACE FRETSAW_STATIC)
   target_link_options(fretsaw_flags INTERFACE -static)
 endif()
 if(FRETSAW_SANITIZE)

@@ -84,14 +84,12 @@ static status score_and_write(const settings *s, const char *folder, const ensem
     outcome o = {0};
     bool stub = false;
     float *score = NULL;
-    predict_settings how = {
-        .folder = folder,
-        .block_rows = s->block_rows,
-        .profile = s->profile,
-        .network = {s->micro_tokens, s->block_rows < s->micro_tokens / 2 ? s->block_rows : s->micro_tokens / 2, s->threads, (cpu_isa)s->cpu}};
+    predict_settings how = {.folder = folder, .block_rows = s->block_rows, .profile = s->profile};
     status st = comm_agree(comm_rank() == 0 ? outcome_prepare(s, d, e, &o, &stub) : STATUS_OK);
     if (st == STATUS_OK && !comm_any(stub)) {
-        st = comm_agree(memory_new(&score, (size_t)predict_room(d, &e->member[0]) * sizeof *score, "scores"));
+        st = network_place(s, &how.network);
+        if (st == STATUS_OK)
+            st = comm_agree(memory_new(&score, (size_t)predict_room(d, &e->member[0]) * sizeof *score, "scores"));
         if (st == STATUS_OK)
             st = ensemble_score(e, d, &how, score);
         if (st == STATUS_OK)

@@ -15,7 +15,8 @@
 
 struct network {
     tensor_table *table;
-    float *parameters;
+    float *parameters; /* the host's, shared by the ranks of a node */
+    float *weights;    /* the back end's; on the CPU the same */
     threads *pool;
     backend *be;
     bert *net;
@@ -24,8 +25,19 @@ struct network {
     int64_t padded; /* fill rows up to this length; 0: no */
     int32_t pad;
     int64_t scored; /* micro-batches */
-    char what[80];
+    char what[200];
 };
+
+enum { MICRO_TOKENS_CPU = 2048, MICRO_TOKENS_DEVICE = 32768 };
+
+status network_place(const settings *s, network_settings *out)
+{
+    *out = (network_settings){.threads = s->threads, .isa = (cpu_isa)s->cpu};
+    TRY(place_choose((place_wish)s->device, (backend_type)s->type, s->share_device, &out->where));
+    out->micro_tokens = s->micro_tokens ? s->micro_tokens : out->where.library ? MICRO_TOKENS_DEVICE : MICRO_TOKENS_CPU;
+    out->micro_rows = s->block_rows < out->micro_tokens / 2 ? s->block_rows : out->micro_tokens / 2;
+    return comm_agree(place_identity(&out->where, &(backend_limits){.tokens = out->micro_tokens}, out->device_identity));
+}
 
 /* The table is the same at every rank; each looks into the file for itself, which reads its head alone. */
 static status open_table(const run *r, weights_file **file, tensor_table **table)
@@ -103,19 +115,40 @@ static status open_threads(const network_settings *s, network *net)
     return comm_agree(threads_create((int)count, &net->pool));
 }
 
+/* The weights where the back end computes. */
+static status place_weights(network *net)
+{
+    size_t bytes = (size_t)net->table->parameters * sizeof(float);
+    net->weights = net->parameters;
+    if (net->be->device) {
+        void *p;
+        TRY(net->be->ops->allocate(net->be, bytes, "parameters", &p));
+        net->weights = p;
+        net->be->ops->upload(net->be, net->weights, net->parameters, bytes);
+    }
+    return net->be->ops->keep_parameters(net->be, net->weights, net->table->parameters);
+}
+
 static status open_backend(const run *r, const network_settings *s, network *net)
 {
+    placement where = s->where;
     bert_limits limits = {.tokens = s->micro_tokens, .rows = s->micro_rows, .longest = r->input.max_length};
     if (s->micro_tokens < r->input.max_length)
         return fail(STATUS_USAGE, "--micro-tokens %lld is less than the run's maximum length of %lld tokens; give at least that",
                     (long long)s->micro_tokens, (long long)r->input.max_length);
     backend_limits room = bert_backend_limits(net->table, &limits);
-    TRY(backend_open_cpu(&room, net->pool, s->isa, &net->be));
-    TRY(bert_create(net->be, net->table, net->parameters, &limits, BERT_SCORING, &net->net));
+    where.pool = net->pool;
+    where.isa = s->isa;
+    TRY(place_open(&where, &room, &net->be));
+    TRY(place_weights(net));
+    TRY(bert_create(net->be, net->table, net->weights, &limits, BERT_SCORING, &net->net));
     TRY(batch_builder_create(s->micro_tokens, s->micro_rows, (int)r->labels, &net->builder));
     batch_builder_begin(net->builder, 0);
-    snprintf(net->what, sizeof net->what, "%s, %d thread%s a rank", isa_name(backend_cpu_isa(net->be)), threads_count(net->pool),
-             threads_count(net->pool) > 1 ? "s" : "");
+    if (net->be->device)
+        snprintf(net->what, sizeof net->what, "%s, %s", s->where.card.name, place_type_name(s->where.type));
+    else
+        snprintf(net->what, sizeof net->what, "%s, %d thread%s a rank", isa_name(backend_cpu_isa(net->be)), threads_count(net->pool),
+                 threads_count(net->pool) > 1 ? "s" : "");
     return STATUS_OK;
 }
 
@@ -146,6 +179,8 @@ void network_close(network *net)
         return;
     batch_builder_free(net->builder);
     bert_free(net->net);
+    if (net->be && net->weights && net->weights != net->parameters)
+        net->be->ops->release(net->be, net->weights);
     if (net->be)
         net->be->ops->close(net->be);
     threads_free(net->pool);
@@ -186,19 +221,21 @@ status network_score(network *net, float *score)
     batch_builder_begin(net->builder, 0);
     net->rows = 0;
     net->scored++;
-    return net->be->ops->check ? net->be->ops->check(net->be) : STATUS_OK;
+    return net->be->ops->check(net->be);
 }
 
 void network_watch(network *net)
 {
-    backend_cpu_profile(net->be);
+    if (!net->be->device)
+        backend_cpu_profile(net->be);
 }
 
 void network_profile(const network *net, profile *p)
 {
     p->steps = net->scored;
     p->phases = *bert_timer(net->net);
-    backend_cpu_inside(net->be, &p->gelu, &p->words);
+    if (!net->be->device)
+        backend_cpu_inside(net->be, &p->gelu, &p->words);
 }
 
 const char *network_what(const network *net)

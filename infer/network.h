@@ -1,7 +1,8 @@
 /* A run's network ready to score: its weights once a node, a back end with its threads, room for one micro-batch.
  *
  *     network *net;
- *     TRY(network_open(&run, &(network_settings){.micro_tokens = 2048, .micro_rows = 256}, &net));    // collective
+ *     network_settings how; TRY(network_place(&infer_settings, &how));                                // collective
+ *     TRY(network_open(&run, &how, &net));                                                            // collective
  *     if (!network_fits(net, row_tokens)) { network_score(net, scores); }
  *     network_add(net, ids, n);
  *     network_close(net);                                                                             // collective
@@ -15,7 +16,8 @@
 #include <stdint.h>
 
 #include "common/threads.h"
-#include "model/cpu/isa.h"
+#include "infer/settings.h"
+#include "model/place.h"
 #include "model/profile.h"
 #include "model/run.h"
 #include "model/tensors.h"
@@ -27,8 +29,12 @@ typedef struct network_settings {
     int64_t micro_rows;   /* most rows of a micro-batch */
     int64_t threads;      /* of this rank; 0: its share of the node's cores */
     cpu_isa isa;
+    placement where;                       /* CPU or device */
+    char device_identity[DEVICE_NAME]; /* what bits depend on there; "" on the CPU */
 } network_settings;
 
+/* Collective. From the options: where to compute, and how much at once. Errors as place_choose. */
+status network_place(const settings *s, network_settings *out);
 /* Collective. STATUS_INPUT where the weights do not fit the run's configuration, lack the head, or are not those whose state hash the run has kept.
  */
 status network_open(const run *r, const network_settings *s, network **out);

@@ -48,13 +48,14 @@ status predict_check_tokenizer(const char *data_name, const char *data_tokenizer
 static status open_blocks(job *j)
 {
     const run *r = j->run;
-    char text[800];
+    const char *on_device = j->settings->network.device_identity;
+    char text[800 + DEVICE_NAME];
     snprintf(text, sizeof text,
              "scores 1\ndata %s\nrun %s\nweights %s step %lld\narithmetic %d %d\nlength %lld truncate %d padded %d\nspecials %d %d %d\n"
-             "rows %lld labels %lld block %lld\n",
+             "rows %lld labels %lld block %lld\n%s%s%s",
              dataset_identity(j->data), r->identity, r->weights_hash, (long long)r->step, r->arithmetic, ARITHMETIC_VERSION,
              (long long)r->input.max_length, (int)r->input.truncate, (int)r->padded, r->input.cls, r->input.sep, r->input.pad,
-             (long long)dataset_rows(j->data), (long long)r->labels, (long long)j->settings->block_rows);
+             (long long)dataset_rows(j->data), (long long)r->labels, (long long)j->settings->block_rows, on_device[0] ? "device " : "", on_device, on_device[0] ? "\n" : "");
     TRY(blocks_open(j->settings->folder, text, dataset_rows(j->data), j->settings->block_rows, r->labels, &j->blocks));
     TRY(memory_new(&j->done, (size_t)j->blocks.count * sizeof *j->done, "the list of blocks"));
     return memory_new(&j->mine, (size_t)j->blocks.count * sizeof *j->mine, "the list of blocks");

@@ -66,8 +66,15 @@ const option infer_options[] = {
     {.name = "verify", .type = OPTION_TEXT, IDENTITY, FIELD(verify), .group = "Without a run", .unit = "RUN SUBMISSION",
      .help = "check the chain of hashes from CSVs (--csv) over data (--input), recipe and weights to the submission; exit 6 says which link breaks"},
 
-    {.name = "micro-tokens", .type = OPTION_INT, EXECUTION, FIELD(micro_tokens), .fallback = "2048", .min = 3, .max = 1e8, .group = "Execution",
-     .unit = "M", .help = "most tokens computed at once by a rank: bounds its memory, changes no bit"},
+    {.name = "type", .type = OPTION_CHOICE, IDENTITY, FIELD(type), .fallback = "float32", .choices = "float32|bfloat16|float16", .group = "What scores",
+     .help = "of activations and of the weights that products read, on a device"},
+
+    {.name = "device", .type = OPTION_CHOICE, EXECUTION, FIELD(device), .fallback = "auto", .choices = "auto|cpu|cuda", .group = "Execution",
+     .help = "where to compute: on CUDA devices, one a rank, or on the CPU; auto: on devices where every rank has one"},
+    {.name = "share-device", .type = OPTION_FLAG, EXECUTION, FIELD(share_device), .fallback = "no", .group = "Execution",
+     .help = "let several ranks compute on one device: slower, for trials"},
+    {.name = "micro-tokens", .type = OPTION_INT, EXECUTION, FIELD(micro_tokens), .fallback = "0", .min = 0, .max = 1e8, .group = "Execution",
+     .unit = "M", .help = "most tokens computed at once by a rank: bounds its memory, changes no bit on the CPU; 0: 2048 on the CPU, 32768 on a device"},
     {.name = "block-rows", .type = OPTION_INT, EXECUTION, FIELD(block_rows), .fallback = "256", .min = 1, .max = 1e9, .group = "Execution",
      .unit = "N", .help = "rows a file of finished predictions: what a stop may lose"},
     {.name = "work", .type = OPTION_TEXT, EXECUTION, FIELD(folder), .group = "Execution", .unit = "FOLDER",

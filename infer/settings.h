@@ -29,8 +29,8 @@ typedef struct settings {
     const char *validate;
     const char *verify;
     int64_t micro_tokens, block_rows, threads, data_memory, time_limit, grace;
-    int cpu;
-    bool profile;
+    int cpu, device, type;
+    bool share_device, profile;
 } settings;
 
 typedef enum settings_mode { MODE_PREDICT, MODE_BLEND, MODE_VALIDATE, MODE_VERIFY } settings_mode;

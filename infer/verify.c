@@ -84,9 +84,10 @@ static status score_again(links *l, const settings *given, const order *o)
     if (st == STATUS_OK)
         st = comm_agree(memory_new(&score, (size_t)predict_room(d, &e.member[0]) * sizeof *score, "scores"));
     if (st == STATUS_OK) {
-        int64_t rows = s.block_rows < s.micro_tokens / 2 ? s.block_rows : s.micro_tokens / 2;
-        predict_settings how = {.folder = folder, .block_rows = s.block_rows, .network = {s.micro_tokens, rows, s.threads, (cpu_isa)s.cpu}};
-        st = ensemble_score(&e, d, &how, score);
+        predict_settings how = {.folder = folder, .block_rows = s.block_rows};
+        st = network_place(&s, &how.network);
+        if (st == STATUS_OK)
+            st = ensemble_score(&e, d, &how, score);
     }
     if (st == STATUS_OK)
         st = comm_agree(comm_rank() == 0 ? compare_text(l, &s, d, &e, score) : STATUS_OK);

@@ -101,7 +101,7 @@ typedef struct backend_ops {
     void (*embed_forward)(backend *be, const batch *b, int64_t H, const float *word, const float *position, const float *type, const float *gamma,
                           const float *beta, float epsilon, const dropout *drop, float *sum, float *mean, float *rstd, float *y);
     /* dsum (T x H) comes out; dgamma, dbeta, dposition, dtype_row += in token order. Word rows: dword[slot[t]] += dsum[t] in token
-     * order, where slot[t] is the token's row in the lane's sparse table, or -1 for a token without gradient ([PAD]). */
+     * order, where slot[t] (host) is the token's row in the lane's sparse table, or -1 for a token without gradient ([PAD]). */
     void (*embed_backward)(backend *be, const batch *b, int64_t H, const float *dy, const float *sum, const float *mean, const float *rstd,
                            const float *gamma, const dropout *drop, const int32_t *slot, float *dsum, float *dgamma, float *dbeta,
                            float *dword, float *dposition, float *dtype_row);

@@ -9,36 +9,47 @@
 typedef struct carver {
     char *block;
     size_t used;
+    backend_type type;
 } carver;
 
-static void *carve(carver *c, int64_t elements)
+static void *carve_bytes(carver *c, size_t bytes)
 {
-    size_t bytes = ((size_t)elements * sizeof(float) + 63) / 64 * 64;
     void *p = c->block ? c->block + c->used : NULL;
-    c->used += bytes;
+    c->used += (bytes + 63) / 64 * 64;
     return p;
+}
+
+static void *carve(carver *c, int64_t floats)
+{
+    return carve_bytes(c, (size_t)floats * sizeof(float));
+}
+
+/* Elements of the back end's type. */
+static void *carve_activations(carver *c, int64_t elements)
+{
+    return carve_bytes(c, (size_t)elements * backend_type_bytes(c->type));
 }
 
 static void carve_layer(carver *c, bert_layer *y, int64_t T, const model_config *m, bert_mode mode)
 {
     const int64_t H = m->hidden, F = m->feed_forward, N = m->heads;
-    y->q = carve(c, T * H);
-    y->k = carve(c, T * H);
-    y->v = carve(c, T * H);
-    y->attended = carve(c, T * H);
+    y->q = carve_activations(c, T * H);
+    y->k = carve_activations(c, T * H);
+    y->v = carve_activations(c, T * H);
+    y->attended = carve_activations(c, T * H);
     y->row_max = carve(c, T * N);
     y->row_sum = carve(c, T * N);
-    y->z1 = carve(c, T * H);
-    y->act = carve(c, T * F);
+    y->z1 = carve_activations(c, T * H);
+    y->act = carve_activations(c, T * F);
     if (mode == BERT_TRAINING) {
-        y->sum1 = carve(c, T * H);
+        y->sum1 = carve_activations(c, T * H);
         y->mean1 = carve(c, T);
         y->rstd1 = carve(c, T);
-        y->pre = carve(c, T * F);
-        y->sum2 = carve(c, T * H);
+        y->pre = carve_activations(c, T * F);
+        y->sum2 = carve_activations(c, T * H);
         y->mean2 = carve(c, T);
         y->rstd2 = carve(c, T);
-        y->z2 = carve(c, T * H);
+        y->z2 = carve_activations(c, T * H);
     }
 }
 
@@ -54,14 +65,14 @@ static void share_layer(const bert *net, bert_layer *y)
 
 static size_t carve_network(bert *net, char *block)
 {
-    carver c = {block, 0};
+    carver c = {block, 0, net->type};
     const model_config *m = &net->table->config;
     const int64_t T = net->limits.tokens, B = net->limits.rows, H = m->hidden, C = net->table->outputs;
-    net->sum0 = carve(&c, T * H);
+    net->sum0 = carve_activations(&c, T * H);
     net->mean0 = carve(&c, T);
     net->rstd0 = carve(&c, T);
-    net->z0 = carve(&c, T * H);
-    net->branch = carve(&c, T * H);
+    net->z0 = carve_activations(&c, T * H);
+    net->branch = carve_activations(&c, T * H);
     net->pooled = carve(&c, B * 2 * H);
     net->dropped = carve(&c, B * 2 * H);
     net->logits = carve(&c, B * C);
@@ -70,13 +81,12 @@ static size_t carve_network(bert *net, char *block)
     if (net->mode == BERT_TRAINING) {
         net->dlogits = carve(&c, B * C);
         net->dpooled = carve(&c, B * 2 * H);
-        net->dx = carve(&c, T * H);
-        net->dattended = carve(&c, T * H);
-        net->dq = carve(&c, T * H);
-        net->dk = carve(&c, T * H);
-        net->dv = carve(&c, T * H);
-        net->dact = carve(&c, T * m->feed_forward);
-        net->slot = carve(&c, T);
+        net->dx = carve_activations(&c, T * H);
+        net->dattended = carve_activations(&c, T * H);
+        net->dq = carve_activations(&c, T * H);
+        net->dk = carve_activations(&c, T * H);
+        net->dv = carve_activations(&c, T * H);
+        net->dact = carve_activations(&c, T * m->feed_forward);
     }
     for (int64_t i = 0; i < m->layers; i++) {
         bert_layer one = {0}; /* only counting: there are no layers to fill in */
@@ -92,9 +102,9 @@ static size_t carve_network(bert *net, char *block)
     return c.used;
 }
 
-size_t bert_memory_bytes(const tensor_table *table, const bert_limits *limits, bert_mode mode)
+size_t bert_memory_bytes(const tensor_table *table, const bert_limits *limits, bert_mode mode, backend_type type)
 {
-    bert net = {.table = table, .limits = *limits, .mode = mode};
+    bert net = {.table = table, .limits = *limits, .mode = mode, .type = type};
     return carve_network(&net, NULL);
 }
 
@@ -122,8 +132,9 @@ status bert_create(backend *be, const tensor_table *table, const float *paramete
     net->parameters = parameters;
     net->limits = *limits;
     net->mode = mode;
+    net->type = be->type;
     TRY_DONE(memory_new(&net->layers, (size_t)table->config.layers * sizeof *net->layers, "the network"));
-    TRY_DONE(memory_new(&net->slot_host, (size_t)limits->tokens * sizeof *net->slot_host, "the network"));
+    TRY_DONE(memory_new(&net->slot, (size_t)limits->tokens * sizeof *net->slot, "the network"));
     TRY_DONE(be->ops->allocate(be, carve_network(net, NULL), "activations; a smaller --micro-tokens needs less", &net->block));
     carve_network(net, net->block);
     *out = net;
@@ -140,7 +151,7 @@ void bert_free(bert *net)
     if (net->block)
         net->be->ops->release(net->be, net->block);
     free(net->layers);
-    free(net->slot_host);
+    free(net->slot);
     free(net);
 }
 

@@ -14,10 +14,10 @@
  * Dropout counter (common/rng.h): site 0 has layer 0; sites 1 to 3 have the encoder layer 0 .. L-1; site 4 has layer 0.
  * All functions are local. A device's errors are kept for ops->check.
  *
- * Memory in floats (each buffer rounded up to 16), T = limits.tokens, B = limits.rows, H, F, N, L, C as everywhere:
- *   training  L (8 T H + 2 T F + 2 T N + 4 T) + (2 T H + 2 T) + (6 T H + T F) + B (6 H + 3 C) + B H + T
+ * Memory in floats, on a back end of float32 (each buffer rounded up to 16), T = limits.tokens, B = limits.rows, H, F, N, L, C as everywhere:
+ *   training  L (8 T H + 2 T F + 2 T N + 4 T) + (2 T H + 2 T) + (6 T H + T F) + B (6 H + 3 C) + B H
  *             layers: q k v, attended, both sums and norms; up before and after gelu; softmax and norm statistics
- *             then the embedding; the way's scratch; head (pooled, dropped and their gradient, logits) and argmax; slots
+ *             then the embedding; the way's scratch; head (pooled, dropped and their gradient, logits) and argmax
  *   scoring   8 T H + T F + 2 T N + 2 T + B (4 H + 2 C) + B H
  * Both products around gelu are kept: computing gelu again costs an erf an element on the way back, and M bounds the memory anyway.
  * The layer norms' outputs are kept as the inputs of the products that follow, because a norm's weight may be zero.
@@ -57,8 +57,8 @@ typedef enum bert_mode { BERT_SCORING, BERT_TRAINING } bert_mode;
  * Errors: STATUS_RESOURCE. */
 status bert_create(backend *be, const tensor_table *table, const float *parameters, const bert_limits *limits, bert_mode mode, bert **out);
 void bert_free(bert *net);
-/* Bytes of activations that bert_create allocates on the back end: the same walk as the allocation itself. */
-size_t bert_memory_bytes(const tensor_table *table, const bert_limits *limits, bert_mode mode);
+/* Bytes of activations that bert_create allocates on a back end of this type: the same walk as the allocation itself. */
+size_t bert_memory_bytes(const tensor_table *table, const bert_limits *limits, bert_mode mode, backend_type type);
 /* What the back end must have room for. */
 backend_limits bert_backend_limits(const tensor_table *table, const bert_limits *limits);
 

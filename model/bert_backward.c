@@ -109,8 +109,7 @@ static void backward_embedding(bert *net, const batch *b, gradient *g)
     const dropout drop = bert_site(net, net->drop.hidden, 0, SITE_EMBEDDING);
     double clock = phase_clock();
     for (int64_t t = 0; t < b->tokens; t++)
-        net->slot_host[t] = gradient_slot(g, b->id[t]);
-    ops->upload(net->be, net->slot, net->slot_host, (size_t)b->tokens * sizeof *net->slot);
+        net->slot[t] = gradient_slot(g, b->id[t]);
     ops->embed_backward(net->be, b, net->table->config.hidden, net->dx, net->sum0, net->mean0, net->rstd0,
                         bert_value(net, tensor_embedding(net->table, EMBED_NORM_WEIGHT)), &drop, net->slot, net->branch,
                         embedding_gradient(net, g, EMBED_NORM_WEIGHT), embedding_gradient(net, g, EMBED_NORM_BIAS), g->rows,

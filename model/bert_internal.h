@@ -26,6 +26,7 @@ struct bert {
     const float *parameters;
     bert_limits limits;
     bert_mode mode;
+    backend_type type; /* of what is T x H, T x F: activations */
     bert_dropout drop;
     phase_timer timer;
     void *block; /* what all buffers lie in */
@@ -45,8 +46,7 @@ struct bert {
     float *dattended;    /* T x H */
     float *dq, *dk, *dv; /* T x H */
     float *dact;         /* T x F */
-    int32_t *slot;       /* T  rows of the lane's sparse table */
-    int32_t *slot_host;  /* T  host memory */
+    int32_t *slot;       /* T  rows of the lane's sparse table; host memory */
 };
 
 static inline const float *bert_value(const bert *net, const tensor *t)

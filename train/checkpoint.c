@@ -77,14 +77,16 @@ static status write_model(const checkpoint_place *place, const char *folder)
     return st;
 }
 
-static status write_stripes(const char *folder, const optimizer *o, int64_t step)
+static status write_stripes(const char *folder, optimizer *o, int64_t step)
 {
     for (int64_t first = o->first; first < o->end; first += o->stripe) {
         int64_t count = o->end - first < o->stripe ? o->end - first : o->stripe;
         char name[32], *path;
+        float *m, *v;
         stripe_name(first / o->stripe, name);
         TRY(file_join(folder, name, &path));
-        status st = stripe_write(path, &(stripe){first / o->stripe, first, count, step}, o->m + (first - o->first), o->v + (first - o->first));
+        optimizer_show_moments(o, first, count, &m, &v);
+        status st = stripe_write(path, &(stripe){first / o->stripe, first, count, step}, m, v);
         free(path);
         TRY(st);
     }
@@ -202,9 +204,11 @@ static status finish_folder(const char *temporary, const char *folder)
     return swap_in(temporary, folder);
 }
 
-status checkpoint_save(const checkpoint_place *place, const checkpoint_state *state, const optimizer *o)
+status checkpoint_save(const checkpoint_place *place, const checkpoint_state *state, optimizer *o)
 {
     status st;
+    optimizer_to_host(o);
+    TRY(comm_agree(o->be->ops->check(o->be))); /* what a lost device gave back must not be saved */
     char name[32], hidden[40], *temporary = NULL, *folder = NULL;
     bool first = comm_rank() == 0;
     checkpoint_name(state->step, name);
@@ -351,11 +355,14 @@ static status read_stripes(const char *folder, optimizer *o, int64_t step)
     for (int64_t first = o->first; first < o->end; first += o->stripe) {
         int64_t count = o->end - first < o->stripe ? o->end - first : o->stripe;
         char name[32], *path;
+        float *m, *v;
         stripe_name(first / o->stripe, name);
         TRY(file_join(folder, name, &path));
-        status st = stripe_read(path, &(stripe){first / o->stripe, first, count, step}, o->m + (first - o->first), o->v + (first - o->first));
+        optimizer_show_moments(o, first, count, &m, &v);
+        status st = stripe_read(path, &(stripe){first / o->stripe, first, count, step}, m, v);
         free(path);
         TRY(st);
+        optimizer_take_moments(o, first, count);
     }
     return STATUS_OK;
 }

@@ -29,6 +29,13 @@ typedef struct checkpoint_place {
     threads *pool;     /* NULL: the caller alone */
 } checkpoint_place;
 
+/* Loss scaling of --type float16 (train/step.c): gradients are made `value` times as large, a power of two, so that small ones do not vanish. */
+enum { LOSS_SCALE_FIRST = 1 << 16, LOSS_SCALE_MOST = 1 << 24, LOSS_SCALE_PATIENCE = 2000 };
+typedef struct loss_scale {
+    double value;       /* 0: no scaling */
+    int64_t good_steps; /* since it last changed */
+} loss_scale;
+
 /* What state.json says. */
 typedef struct checkpoint_state {
     int64_t step;       /* finished steps */
@@ -36,10 +43,11 @@ typedef struct checkpoint_state {
     uint64_t probe;     /* of the arithmetic (train/probe.h) */
     int64_t best;       /* epoch (from 1) with the highest area so far; 0: none */
     double best_auc;
+    loss_scale scale;
 } checkpoint_state;
 
 /* The optimizer's tensor hashes are those of the parameters. Errors (agreed): STATUS_IO, and nothing half written stays. */
-status checkpoint_save(const checkpoint_place *place, const checkpoint_state *state, const optimizer *o);
+status checkpoint_save(const checkpoint_place *place, const checkpoint_state *state, optimizer *o);
 /* Parameters, moments and *state from the newest whole checkpoint of at most `last` steps; the parameters reach every node. `expected` gives run and probe: another run's
  * checkpoint is STATUS_INPUT, another arithmetic STATUS_CHECK. STATUS_INPUT when there are checkpoints but none is whole. */
 status checkpoint_load_newest(const checkpoint_place *place, int64_t last, const checkpoint_state *expected, checkpoint_state *state,

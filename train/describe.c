@@ -8,7 +8,6 @@
 
 #include "common/comm.h"
 #include "common/files.h"
-#include "model/cpu/cpu.h"
 #include "model/run.h"
 
 enum { DUMP = JSON_INDENT(1) | JSON_PRESERVE_ORDER, CLAIM_SECONDS = 10 };
@@ -97,6 +96,8 @@ static json_t *run_object(const trainer *t, const char *recipe, const char *reci
     json_object_set_new(object, "valid", data_object(t->valid));
     json_object_set_new(object, "order", t->order_hash[0] ? json_string(t->order_hash) : json_null());
     json_object_set_new(object, "config", config_hash(t));
+    if (t->device_identity[0])
+        json_object_set_new(object, "device", json_string(t->device_identity));
     json_object_set_new(object, "model", json_pack("{s:s, s:s}", "kind", m->folder ? "weights" : "random", "sha256", m->hash));
     return object;
 }
@@ -140,12 +141,18 @@ static status compare_runs(const trainer *t, const json_t *now, const json_t *th
     } parts[] = {{"train", "training data"}, {"valid", "validation data"}, {"tokenizer", "tokenizer settings"},
                  {"labels", "labels"},       {"order", "rows in --order"},
                  {"vocabulary", "vocabulary"}, {"model", "initial weights"}, {"config", "values in config.json"}};
+    const json_t *place_now = json_object_get(now, "device"), *place_then = json_object_get(then, "device");
     const char *recipe = json_string_value(json_object_get(then, "recipe"));
     if (!recipe || json_integer_value(json_object_get(then, "format")) != 1)
         return fail(STATUS_INPUT, "%s/run.json is damaged or of another version: restore it, or give another --out", t->o->out);
     TRY(compare_recipes(t, json_string_value(json_object_get(now, "recipe")), recipe));
     if (!json_equal(json_object_get(now, "arithmetic"), json_object_get(then, "arithmetic")))
         return fail(STATUS_CHECK, "%s was begun with another version of the arithmetic: continue it with the program that began it", t->o->out);
+    if (place_now != place_then && !json_equal(place_now, place_then))
+        return fail(STATUS_CHECK,
+                    "%s was begun on %s and would go on on %s: their bits differ, so a run stays where it was begun (--device, --micro-tokens); give another "
+                    "--out to begin anew",
+                    t->o->out, place_then ? json_string_value(place_then) : "the CPU", place_now ? json_string_value(place_now) : "the CPU");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!json_equal(json_object_get(now, parts[i].key), json_object_get(then, parts[i].key)))
             return fail(STATUS_INPUT, "%s was begun with other %s: give the same again, or another --out", t->o->out, parts[i].what);
@@ -230,7 +237,7 @@ static status write_environment(const trainer *t, const char *hosts)
     for (int r = 0; r < comm_size(); r++)
         json_array_append_new(list, json_string(hosts + 256 * r));
     json_t *object = json_pack("{s:s, s:i, s:i, s:o, s:I, s:s, s:b, s:s}", "version", FRETSAW_VERSION, "ranks", comm_size(), "nodes", comm_nodes(),
-                               "hosts", list, "threads", (json_int_t)t->o->threads, "cpu", isa_name(backend_cpu_isa(t->be)), "parameters_shared",
+                               "hosts", list, "threads", (json_int_t)t->o->threads, "cpu", trainer_kernels(t), "parameters_shared",
                                t->parameters_shared, "options", options);
     free(options);
     return write_object(t, "environment.json", object);

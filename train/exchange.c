@@ -187,3 +187,24 @@ void exchange_sum_any_order(backend *be, float *p, int64_t floats)
         be->ops->upload(be, p + at, stage_room, (size_t)n * sizeof(float));
     }
 }
+
+bool exchange_spread(backend *be, float *p, const size_t *first)
+{
+    int rank = comm_rank();
+    if (!linked)
+        return false;
+    be->device->link_begin(be);
+    for (int r = 0; r < comm_size(); r++) {
+        int64_t at = (int64_t)(first[r] / sizeof(float)), n = (int64_t)(first[r + 1] / sizeof(float)) - at,
+                mine = (int64_t)(first[rank] / sizeof(float)), own = (int64_t)(first[rank + 1] / sizeof(float)) - mine;
+        if (r == rank)
+            continue;
+        if (own > 0)
+            be->device->link_send(be, p + mine, own, r);
+        if (n > 0)
+            be->device->link_receive(be, p + at, n, r);
+    }
+    be->device->link_end(be);
+    be->device->link_wait(be);
+    return true;
+}

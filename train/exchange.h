@@ -13,6 +13,7 @@
 #ifndef FRETSAW_TRAIN_EXCHANGE_H
 #define FRETSAW_TRAIN_EXCHANGE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "model/backend.h"
@@ -27,6 +28,8 @@ void exchange_receive(exchange *x, float *p, int64_t floats, int from, int tag);
 void exchange_start(exchange *x);
 void exchange_wait(exchange *x);
 
+/* Collective. Over links, every rank's own part of p, bytes [first[r], first[r + 1]), to all others; false: there are no links and nothing was done. */
+bool exchange_spread(backend *be, float *p, const size_t *first);
 /* Collective. The sum over all ranks in an order that is nobody's promise, in place: --reduce fast alone. */
 void exchange_sum_any_order(backend *be, float *p, int64_t floats);
 

@@ -7,7 +7,6 @@
 #include "common/log.h"
 #include "common/program.h"
 #include "common/stop.h"
-#include "model/cpu/cpu.h"
 #include "train/describe.h"
 #include "train/diff.h"
 #include "train/loop.h"
@@ -21,7 +20,7 @@ static void announce(const trainer *t)
     const train_options *o = t->o;
     log_info("%" PRId64 " rows, %" PRId64 " steps of %" PRId64 " lanes x %" PRId64 " rows, %" PRId64 " parameters, peak learning rate %g",
              t->order.rows, t->total, o->lanes, o->batch, t->table->trainable, o->peak_rate);
-    log_info("%d ranks on %d nodes, %" PRId64 " threads each, %s kernels", comm_size(), comm_nodes(), o->threads, isa_name(backend_cpu_isa(t->be)));
+    log_info("%d ranks on %d nodes, %" PRId64 " threads each, %s", comm_size(), comm_nodes(), o->threads, trainer_kernels(t));
     if (t->order.unlabelled)
         log_info("%" PRId64 " training rows without labels are left out", t->order.unlabelled);
 }
@@ -32,7 +31,7 @@ static status prepare(trainer *t, int64_t last)
     bool resumed;
     TRY(trainer_build_state(t));
     startup_mark("memory");
-    TRY(comm_agree(probe_run(backend_cpu_isa(t->be), t->pool, &t->state.probe)));
+    TRY(comm_agree(probe_run(&t->where, &t->state.probe)));
     TRY(probe_compare(t->state.probe));
     startup_mark("probe");
     TRY(loop_resume(t, last, &resumed));
@@ -40,6 +39,7 @@ static status prepare(trainer *t, int64_t last)
         TRY(trainer_load_initial(t));
         optimizer_hash_all(t->optimizer, t->pool);
     }
+    optimizer_from_host(t->optimizer);
     startup_mark("weights");
     return trainer_build_step(t);
 }

@@ -3,9 +3,26 @@
 #include <stdlib.h>
 
 #include "common/comm.h"
+#include "model/device.h"
 #include "model/state_hash.h"
+#include "train/exchange.h"
 
-status optimizer_create(backend *be, const tensor_table *table, float *parameters, int64_t stripe, optimizer **out)
+/* What a device needs besides: the host's side of moments, a gradient kept back. */
+static status create_device_part(optimizer *o)
+{
+    void *room;
+    if (!o->be->device)
+        return STATUS_OK;
+    for (int i = 0; i < 2; i++)
+        TRY(memory_new(&o->stage[i], (size_t)o->stripe * sizeof(float), "moments on the host"));
+    if (o->be->type != TYPE_FLOAT16)
+        return STATUS_OK;
+    TRY(o->be->ops->allocate(o->be, (size_t)(o->end - o->first) * sizeof(float), "a gradient kept back", &room));
+    o->kept = room;
+    return STATUS_OK;
+}
+
+status optimizer_create(backend *be, const tensor_table *table, float *parameters, float *weights, int64_t stripe, optimizer **out)
 {
     optimizer *o;
     void *room;
@@ -15,6 +32,7 @@ status optimizer_create(backend *be, const tensor_table *table, float *parameter
     *o = (optimizer){.be = be,
                      .table = table,
                      .parameters = parameters,
+                     .weights = weights,
                      .stripe = stripe,
                      .first = reduce_first_parameter(table, stripe, comm_rank(), comm_size()),
                      .end = reduce_first_parameter(table, stripe, comm_rank() + 1, comm_size())};
@@ -26,7 +44,7 @@ status optimizer_create(backend *be, const tensor_table *table, float *parameter
     TRY(memory_new(&o->bytes_first, ((size_t)comm_size() + 1) * sizeof *o->bytes_first, "the optimizer"));
     for (int r = 0; r <= comm_size(); r++)
         o->bytes_first[r] = (size_t)reduce_first_parameter(table, stripe, r, comm_size()) * sizeof(float);
-    return STATUS_OK;
+    return create_device_part(o);
 }
 
 void optimizer_free(optimizer *o)
@@ -37,6 +55,10 @@ void optimizer_free(optimizer *o)
         o->be->ops->release(o->be, o->m);
     if (o->v)
         o->be->ops->release(o->be, o->v);
+    if (o->kept)
+        o->be->ops->release(o->be, o->kept);
+    free(o->stage[0]);
+    free(o->stage[1]);
     free(o->tensor_hash);
     free(o->bytes_first);
     free(o);
@@ -69,8 +91,90 @@ void optimizer_update(optimizer *o, const reduce_slice *slice)
     for (int64_t at = slice->first; tensor_table_range(o->table, at, slice->first + slice->count, &range); at += range.count) {
         const float *grad = slice->gradient ? slice->gradient + (at - slice->first) : NULL;
         o->be->ops->adamw(o->be, range.count, at, &o->scalars, range.tensor->decay, grad, o->m + (at - o->first), o->v + (at - o->first),
-                          o->parameters + at, &o->tensor_hash[range.tensor - o->table->tensors]);
+                          o->weights + at, &o->tensor_hash[range.tensor - o->table->tensors]);
     }
+}
+
+void optimizer_keep(optimizer *o, const reduce_slice *slice)
+{
+    float *to = o->kept + (slice->first - o->first);
+    size_t bytes = (size_t)slice->count * sizeof *to;
+    if (slice->gradient)
+        o->be->device->copy(o->be, to, slice->gradient, bytes);
+    else
+        o->be->ops->zero(o->be, to, bytes);
+}
+
+bool optimizer_overflowed(optimizer *o)
+{
+    int64_t found = 0;
+    o->be->device->look_for_overflow(o->be, o->kept, o->end - o->first, &found);
+    o->be->ops->wait(o->be);
+    return comm_any(found > 0);
+}
+
+void optimizer_update_kept(optimizer *o)
+{
+    if (o->end > o->first)
+        optimizer_update(o, &(reduce_slice){.first = o->first, .count = o->end - o->first, .gradient = o->kept});
+}
+
+/* ---- the host's parameters and the back end's ---- */
+
+static void own_to_host(optimizer *o)
+{
+    if (o->end > o->first)
+        o->be->ops->download(o->be, o->parameters + o->first, o->weights + o->first, (size_t)(o->end - o->first) * sizeof(float));
+    comm_shared_spread(o->parameters, o->bytes_first);
+}
+
+void optimizer_to_host(optimizer *o)
+{
+    if (o->behind)
+        own_to_host(o);
+    o->behind = false;
+}
+
+void optimizer_from_host(optimizer *o)
+{
+    if (!o->be->device)
+        return;
+    o->be->ops->upload(o->be, o->weights, o->parameters, (size_t)o->table->parameters * sizeof(float));
+    o->be->ops->parameters_changed(o->be);
+    o->behind = false;
+}
+
+/* Every rank's device gets what the others have updated. */
+static void spread(optimizer *o)
+{
+    o->behind = o->be->device != NULL;
+    if (!o->be->device) {
+        comm_shared_spread(o->parameters, o->bytes_first);
+    } else if (comm_size() > 1 && !exchange_spread(o->be, o->weights, o->bytes_first)) {
+        optimizer_to_host(o);
+        o->be->ops->upload(o->be, o->weights, o->parameters, (size_t)o->first * sizeof(float));
+        o->be->ops->upload(o->be, o->weights + o->end, o->parameters + o->end, (size_t)(o->table->trainable - o->end) * sizeof(float));
+    }
+}
+
+void optimizer_show_moments(optimizer *o, int64_t first, int64_t count, float **m, float **v)
+{
+    *m = o->m + (first - o->first);
+    *v = o->v + (first - o->first);
+    if (!o->be->device)
+        return;
+    o->be->ops->download(o->be, o->stage[0], *m, (size_t)count * sizeof(float));
+    o->be->ops->download(o->be, o->stage[1], *v, (size_t)count * sizeof(float));
+    *m = o->stage[0];
+    *v = o->stage[1];
+}
+
+void optimizer_take_moments(optimizer *o, int64_t first, int64_t count)
+{
+    if (!o->be->device)
+        return;
+    o->be->ops->upload(o->be, o->m + (first - o->first), o->stage[0], (size_t)count * sizeof(float));
+    o->be->ops->upload(o->be, o->v + (first - o->first), o->stage[1], (size_t)count * sizeof(float));
 }
 
 /* Sums the trainable tensors' hashes over the ranks; those of frozen ones are known to all. */
@@ -86,8 +190,9 @@ static uint64_t sum_hashes(optimizer *o)
 
 uint64_t optimizer_end(optimizer *o)
 {
-    comm_shared_spread(o->parameters, o->bytes_first);
+    spread(o);
     o->be->ops->parameters_changed(o->be);
+    o->be->ops->wait(o->be);
     return sum_hashes(o);
 }
 

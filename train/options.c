@@ -84,6 +84,8 @@ const option train_table[] = {
              "--reshuffle no"},
     {.name = "reduce", .type = OPTION_CHOICE, IDENTITY, FIELD(reduce), .fallback = "exact", .choices = "exact|fast", .group = "Recipe",
      .help = "how gradients of ranks are added: by the fixed tree over lanes, or by MPI's own sum, whose bits depend on the number of ranks"},
+    {.name = "type", .type = OPTION_CHOICE, IDENTITY, FIELD(type), .fallback = "float32", .choices = "float32|bfloat16|float16", .group = "Recipe",
+     .help = "of activations and of the weights that products read, on a device; sums, gradients and the weights that are trained are float32"},
     {.name = "seed", .type = OPTION_INT, IDENTITY, FIELD(seed), .fallback = "42", .min = 0, .max = 9007199254740992.0,
      .group = "Recipe", .unit = "N",
      .help = "of the order, of dropout and of initial weights"},
@@ -123,9 +125,13 @@ const option train_table[] = {
      .group = "Optimizer", .unit = "STEPS",
      .help = "steps of linear rise from zero"},
 
-    {.name = "micro-tokens", .type = OPTION_INT, EXECUTION, FIELD(micro_tokens), .fallback = "2048", .min = 3, .max = 1 << 24,
+    {.name = "device", .type = OPTION_CHOICE, EXECUTION, FIELD(device), .fallback = "auto", .choices = "auto|cpu|cuda", .group = "Execution",
+     .help = "where to compute: on CUDA devices, one a rank, or on the CPU; auto: on devices where every rank has one. A run stays where it was begun"},
+    {.name = "share-device", .type = OPTION_FLAG, EXECUTION, FIELD(share_device), .fallback = "no", .group = "Execution",
+     .help = "let several ranks compute on one device: slower, for trials"},
+    {.name = "micro-tokens", .type = OPTION_INT, EXECUTION, FIELD(micro_tokens), .fallback = "0", .min = 0, .max = 1 << 24,
      .group = "Execution",
-     .unit = "M", .help = "most tokens computed at once: bounds the memory, changes no bit"},
+     .unit = "M", .help = "most tokens computed at once: bounds the memory; changes no bit on the CPU, and belongs to the run on a device; 0: 2048 on the CPU, 16384 on a device"},
     {.name = "threads", .type = OPTION_INT, EXECUTION, FIELD(threads), .fallback = "0", .min = 0, .max = 4096,
      .group = "Execution", .unit = "N",
      .help = "threads a rank; 0: the cores that it may use, shared with the other ranks that may"},
@@ -205,7 +211,7 @@ status train_options_check(const option_list *words)
         return fail(STATUS_USAGE,
                     "%d ranks for %" PRId64 " lanes: a rank needs at least one; start at most %" PRId64 " ranks",
                     comm_size(), o->lanes, o->lanes);
-    if (o->micro_tokens < o->max_length)
+    if (o->micro_tokens > 0 && o->micro_tokens < o->max_length)
         return fail(STATUS_USAGE,
                     "--micro-tokens %" PRId64 " is below --max-length %" PRId64 ": the longest row must fit",
                     o->micro_tokens, o->max_length);

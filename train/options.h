@@ -37,6 +37,8 @@ typedef struct train_options {
     int schedule, schedule_steps;
     int64_t warmup;
     /* execution */
+    int device, type;
+    bool share_device;
     int64_t micro_tokens, threads, data_memory, time_limit, grace;
     int cpu;
     bool plan, profile;

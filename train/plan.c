@@ -51,7 +51,7 @@ void plan_count_memory(const trainer *t, plan_memory *m)
         isa = CPU_ISA_PLAIN;
     *m = (plan_memory){
         .gradients = (int64_t)sums_bytes(t->table, t->first_lane, t->end_lane, trainer_lane_tokens(t)),
-        .activations = (int64_t)bert_memory_bytes(t->table, &limits, BERT_TRAINING),
+        .activations = (int64_t)bert_memory_bytes(t->table, &limits, BERT_TRAINING, (backend_type)o->type),
         .optimizer = (int64_t)optimizer_bytes(t->table, REDUCE_STRIPE),
         .exchange =
             (int64_t)reduce_bytes(t->table, o->lanes, trainer_lane_tokens(t), REDUCE_STRIPE) + (int64_t)feeder_bytes(&feed, dataset_labels(t->train)),
@@ -125,7 +125,7 @@ status plan_print(const trainer *t)
                        .program = most(m.program),
                        .rank = most(m.rank)};
     double speed;
-    const machines_product shape = {o->micro_tokens, t->table->config.hidden, t->table->config.feed_forward};
+    const machines_product shape = {t->micro_tokens, t->table->config.hidden, t->table->config.feed_forward};
     TRY(machines_measure(&shape, (cpu_isa)o->cpu, o->threads, &speed));
     if (comm_rank() != 0)
         return STATUS_OK;

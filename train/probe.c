@@ -8,7 +8,6 @@
 #include "common/comm.h"
 #include "common/hash.h"
 #include "model/bert.h"
-#include "model/cpu/cpu.h"
 #include "model/model_init.h"
 #include "train/adamw.h"
 
@@ -17,7 +16,7 @@ enum { ROWS = 5, LONGEST = 37, SEED = 20240229 };
 typedef struct probe {
     backend *be;
     tensor_table *table;
-    float *parameters, *m, *v;
+    float *parameters, *m, *v, *host; /* the last: as large, on the host */
     bert *net;
     gradient *sum;
     batch_builder *builder;
@@ -30,14 +29,21 @@ static void mix(probe *p, const void *bytes, size_t n)
     p->hash = hash_xxh3(pair, sizeof pair);
 }
 
-static status open_probe(probe *p, cpu_isa isa, threads *pool)
+/* Floats of the back end's memory, at most as many as there are parameters. */
+static void mix_floats(probe *p, const float *x, int64_t n)
 {
-    /* Sizes that are no multiple of a vector, so that the kernels' edges take part. */
+    p->be->ops->download(p->be, p->host, x, (size_t)n * sizeof *x);
+    mix(p, p->host, (size_t)n * sizeof *x);
+}
+
+static status open_probe(probe *p, const placement *where)
+{
+    /* Sizes that are no multiple of a vector, so that the kernels' edges take part. A device's kernels take multiples of 8. */
     const model_config config = {.vocab_size = 97,
                                  .hidden = 72,
                                  .layers = 2,
                                  .heads = 3,
-                                 .feed_forward = 100,
+                                 .feed_forward = where->library ? 104 : 100,
                                  .positions = LONGEST,
                                  .type_vocab = 2,
                                  .hidden_dropout = 0.1,
@@ -48,7 +54,7 @@ static status open_probe(probe *p, cpu_isa isa, threads *pool)
     void *room;
     TRY(tensor_table_create(&config, 2, false, &p->table));
     backend_limits need = bert_backend_limits(p->table, &limits);
-    TRY(backend_open_cpu(&need, pool, isa, &p->be));
+    TRY(place_open(where, &need, &p->be));
     size_t bytes = (size_t)p->table->parameters * sizeof(float);
     TRY(p->be->ops->allocate(p->be, bytes, "the probe", &room));
     p->parameters = room;
@@ -56,7 +62,10 @@ static status open_probe(probe *p, cpu_isa isa, threads *pool)
     p->m = room;
     TRY(p->be->ops->allocate(p->be, bytes, "the probe", &room));
     p->v = room;
-    model_init_range(p->table, SEED, 0, p->table->parameters, p->parameters);
+    TRY(memory_new(&p->host, bytes, "the probe"));
+    model_init_range(p->table, SEED, 0, p->table->parameters, p->host);
+    p->be->ops->upload(p->be, p->parameters, p->host, bytes);
+    TRY(p->be->ops->keep_parameters(p->be, p->parameters, p->table->parameters));
     TRY(bert_create(p->be, p->table, p->parameters, &limits, BERT_TRAINING, &p->net));
     bert_set_dropout(p->net, &(bert_dropout){.hidden = 0.1, .attention = 0.1, .head = 0.3, .seed = SEED});
     TRY(gradient_create(p->be, p->table, limits.tokens, &p->sum));
@@ -89,15 +98,15 @@ static void one_step(probe *p, int64_t t)
     bert_wait_loss(p->net);
     mix(p, loss, sizeof loss);
     mix(p, score, sizeof score);
-    mix(p, p->sum->dense, (size_t)p->table->dense * sizeof(float));
-    mix(p, p->sum->rows, (size_t)(p->sum->count * p->sum->hidden) * sizeof(float));
+    mix_floats(p, p->sum->dense, p->table->dense);
+    mix_floats(p, p->sum->rows, p->sum->count * p->sum->hidden);
     adamw_step s = adamw_scalars(&(adamw_options){.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-6, .decay = 0.01}, 1e-3, t);
     uint64_t state = 0;
     p->be->ops->adamw(p->be, p->table->dense, p->table->word, &s, 1, p->sum->dense, p->m, p->v, p->parameters + p->table->word, &state);
     p->be->ops->wait(p->be);
     p->be->ops->parameters_changed(p->be);
     mix(p, &state, sizeof state);
-    mix(p, p->parameters, (size_t)p->table->parameters * sizeof(float));
+    mix_floats(p, p->parameters, p->table->parameters);
 }
 
 static void close_probe(probe *p)
@@ -113,15 +122,18 @@ static void close_probe(probe *p)
         p->be->ops->close(p->be);
     }
     tensor_table_free(p->table);
+    free(p->host);
 }
 
-status probe_run(cpu_isa isa, threads *pool, uint64_t *hash)
+status probe_run(const placement *where, uint64_t *hash)
 {
     probe p = {0};
-    status st = open_probe(&p, isa, pool);
+    status st = open_probe(&p, where);
     if (st == STATUS_OK)
         for (int64_t t = 1; t <= 2; t++)
             one_step(&p, t);
+    if (st == STATUS_OK)
+        st = p.be->ops->check(p.be);
     *hash = p.hash;
     close_probe(&p);
     return st;

@@ -1,7 +1,7 @@
 /* The probe: a tiny fixed network taken through forward, loss, backward and two optimizer steps on the kernels in use, and a hash of every number.
  * Two machines that disagree in it compute differently and must not train one model together.
  *
- *     uint64_t mine; TRY(probe_run(isa, pool, &mine));       // local
+ *     uint64_t mine; TRY(probe_run(&where, &mine));          // local
  *     TRY(probe_compare(mine));                              // collective: STATUS_CHECK names the ranks and hosts that differ
  */
 #ifndef FRETSAW_TRAIN_PROBE_H
@@ -9,10 +9,9 @@
 
 #include <stdint.h>
 
-#include "common/threads.h"
-#include "model/cpu/isa.h"
+#include "model/place.h"
 
-status probe_run(cpu_isa isa, threads *pool, uint64_t *hash);
+status probe_run(const placement *where, uint64_t *hash);
 status probe_compare(uint64_t mine);
 
 #endif

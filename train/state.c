@@ -47,6 +47,9 @@ status state_text(const checkpoint_state *s, const tensor_table *table, const ui
     json_object_set_new(object, "probe", hex(s->probe));
     json_object_set_new(object, "best_epoch", json_integer(s->best));
     json_object_set_new(object, "best_auc_bits", hex(bits_of(s->best_auc)));
+    if (s->scale.value > 0)
+        json_object_set_new(object, "loss_scale",
+                            json_pack("{s:I, s:I}", "value", (json_int_t)s->scale.value, "good_steps", (json_int_t)s->scale.good_steps));
     json_object_set_new(object, "state", hex(all));
     json_object_set_new(object, "tensors", tensors);
     char *plain = json_dumps(object, DUMP);
@@ -82,6 +85,8 @@ static bool read_fields(const json_t *object, const tensor_table *table, checkpo
     memcpy(s->run, id, HASH_HEX);
     s->step = json_integer_value(json_object_get(object, "step"));
     s->best = json_integer_value(json_object_get(object, "best_epoch"));
+    const json_t *scale = json_object_get(object, "loss_scale");
+    s->scale = (loss_scale){(double)json_integer_value(json_object_get(scale, "value")), json_integer_value(json_object_get(scale, "good_steps"))};
     if (!read_hex(json_object_get(object, "probe"), &s->probe) || !read_hex(json_object_get(object, "best_auc_bits"), &auc))
         return false;
     memcpy(&s->best_auc, &auc, sizeof auc);

@@ -86,6 +86,7 @@ static status run_lane(trainer *t, int64_t lane, bool *stopped)
         bert_loss(t->net, b, t->factor, t->row_loss);
         bert_backward(t->net, b, sum);
         bert_wait_loss(t->net);
+        TRY(t->be->ops->check(t->be)); /* a device that is lost gives no losses to judge */
         TRY(add_losses(t, lane, b, &loss));
         *stopped = step_stop_noticed();
     }
@@ -131,21 +132,46 @@ static double fold_losses(const trainer *t, const step_report *all)
     return sum[0];
 }
 
-static void reduce_and_update(trainer *t, double rate)
+/* float16: gradients come `scale` times too large. The folded gradient, which all ranks see alike, says whether that was too much: then the step leaves
+ * everything as it was, at half the scale; after many steps without, twice the scale is tried. */
+static void update_or_skip(trainer *t)
+{
+    loss_scale *s = &t->state.scale;
+    if (optimizer_overflowed(t->optimizer)) {
+        s->good_steps = 0;
+        s->value = s->value > 1 ? s->value / 2 : 1;
+        log_info("step %" PRId64 ": a gradient overflowed and nothing was updated; the loss scale is %g now", t->state.step + 1, s->value);
+    } else {
+        optimizer_update_kept(t->optimizer);
+        if (++s->good_steps == LOSS_SCALE_PATIENCE && s->value < LOSS_SCALE_MOST) {
+            s->good_steps = 0;
+            s->value *= 2;
+        }
+    }
+}
+
+static status reduce_and_update(trainer *t, double rate)
 {
     adamw_step scalars = adamw_scalars(&t->adamw, rate, t->state.step + 1);
+    bool scaled = t->state.scale.value > 0;
     double clock = phase_clock();
     optimizer_begin(t->optimizer, &scalars);
     reduce_begin(t->reduce, t->sums);
     for (reduce_slice slice; reduce_next(t->reduce, &slice);) {
         clock = phase_add(t->timer, PHASE_REDUCE, clock);
-        optimizer_update(t->optimizer, &slice);
+        if (scaled)
+            optimizer_keep(t->optimizer, &slice);
+        else
+            optimizer_update(t->optimizer, &slice);
         phase_count(t->timer, PHASE_UPDATE, 0, (double)slice.count * (slice.gradient ? 7 : 6) * sizeof(float)); /* p, m, v: both ways */
         clock = phase_add(t->timer, PHASE_UPDATE, clock);
     }
     clock = phase_add(t->timer, PHASE_REDUCE, clock);
+    if (scaled)
+        update_or_skip(t);
     optimizer_end(t->optimizer);
     phase_add(t->timer, PHASE_UPDATE, clock);
+    return t->be->ops->check(t->be);
 }
 
 status step_run(trainer *t, step_result *result)
@@ -153,6 +179,8 @@ status step_run(trainer *t, step_result *result)
     bool stopped = false;
     double clock;
     const train_options *o = t->o;
+    if (t->state.scale.value > 0)
+        t->be->device->set_scale(t->be, (float)t->state.scale.value);
     TRY(run_lanes(t, &stopped));
 
     step_report mine = {.incomplete = stopped};
@@ -170,7 +198,7 @@ status step_run(trainer *t, step_result *result)
     result->loss = fold_losses(t, t->reports) / ((double)(o->lanes * o->batch) * dataset_labels(t->train));
     result->rate = schedule_rate(&t->schedule, t->state.step);
     result->tokens = feeder_step_tokens(t->feeder);
-    reduce_and_update(t, result->rate);
+    TRY(reduce_and_update(t, result->rate));
     t->state.step++;
     result->done = true;
     return STATUS_OK;

@@ -12,7 +12,10 @@
 #include "model/pieces.h"
 #include "model/run.h"
 #include "model/weights.h"
+#include "train/exchange.h"
 #include "train/step.h"
+
+enum { MICRO_TOKENS_CPU = 2048, MICRO_TOKENS_DEVICE = 16384 };
 
 /* ---- do they fit together ---- */
 
@@ -145,6 +148,13 @@ status trainer_open(const train_options *o, trainer *t)
     t->first_lane = deal_first_lane(comm_rank(), comm_size(), o->lanes);
     t->end_lane = deal_first_lane(comm_rank() + 1, comm_size(), o->lanes);
     t->factor = (float)(1.0 / ((double)(o->lanes * o->batch) * dataset_labels(t->train)));
+    TRY(place_choose((place_wish)o->device, (backend_type)o->type, o->share_device, &t->where));
+    t->micro_tokens = o->micro_tokens ? o->micro_tokens : t->where.library ? MICRO_TOKENS_DEVICE : MICRO_TOKENS_CPU;
+    bert_limits limits = trainer_limits(t);
+    backend_limits room = bert_backend_limits(t->table, &limits);
+    TRY(comm_agree(place_identity(&t->where, &room, t->device_identity)));
+    if (o->type == TYPE_FLOAT16)
+        t->state.scale.value = LOSS_SCALE_FIRST;
     t->dropout = (bert_dropout){.hidden = o->dropout, .attention = o->attention_dropout, .head = o->head_dropout, .seed = (uint64_t)o->seed};
     return STATUS_OK;
 }
@@ -153,7 +163,7 @@ status trainer_open(const train_options *o, trainer *t)
 
 bert_limits trainer_limits(const trainer *t)
 {
-    return (bert_limits){.tokens = t->o->micro_tokens, .rows = feeder_micro_rows(t->o->micro_tokens, t->o->batch), .longest = t->o->max_length};
+    return (bert_limits){.tokens = t->micro_tokens, .rows = feeder_micro_rows(t->micro_tokens, t->o->batch), .longest = t->o->max_length};
 }
 
 int64_t trainer_lane_tokens(const trainer *t)
@@ -170,7 +180,7 @@ feeder_setting trainer_feeder_setting(const trainer *t)
                             .deal = (deal_kind)t->o->deal,
                             .lanes = t->o->lanes,
                             .batch = t->o->batch,
-                            .micro_tokens = t->o->micro_tokens,
+                            .micro_tokens = t->micro_tokens,
                             .vocabulary = t->table->config.vocab_size};
 }
 
@@ -179,8 +189,22 @@ static status build_state(trainer *t)
     bert_limits limits = trainer_limits(t);
     backend_limits room = bert_backend_limits(t->table, &limits);
     TRY(threads_create((int)t->o->threads, &t->pool));
-    TRY(backend_open_cpu(&room, t->pool, (cpu_isa)t->o->cpu, &t->be));
-    return optimizer_create(t->be, t->table, t->parameters, REDUCE_STRIPE, &t->optimizer);
+    t->where.pool = t->pool;
+    t->where.isa = (cpu_isa)t->o->cpu;
+    TRY(place_open(&t->where, &room, &t->be));
+    t->weights = t->parameters;
+    if (t->be->device) {
+        void *p;
+        TRY(t->be->ops->allocate(t->be, (size_t)t->table->parameters * sizeof(float), "parameters", &p));
+        t->weights = p;
+    }
+    TRY(t->be->ops->keep_parameters(t->be, t->weights, t->table->parameters));
+    return optimizer_create(t->be, t->table, t->parameters, t->weights, REDUCE_STRIPE, &t->optimizer);
+}
+
+const char *trainer_kernels(const trainer *t)
+{
+    return t->be->device ? t->be->device->describe(t->be) : isa_name(backend_cpu_isa(t->be));
 }
 
 status trainer_build_state(trainer *t)
@@ -192,14 +216,14 @@ status trainer_build_state(trainer *t)
         .run = t->o->out, .vocabulary = t->initial.vocabulary, .vocabulary_bytes = t->initial.vocabulary_bytes, .table = t->table, .parameters = t->parameters, .keep = t->o->keep};
     TRY(comm_agree(build_state(t)));
     t->place.pool = t->pool;
-    return STATUS_OK;
+    return exchange_link(t->be);
 }
 
 static status build_step(trainer *t)
 {
     bert_limits limits = trainer_limits(t);
     feeder_setting feed = trainer_feeder_setting(t);
-    TRY(bert_create(t->be, t->table, t->parameters, &limits, BERT_TRAINING, &t->net));
+    TRY(bert_create(t->be, t->table, t->weights, &limits, BERT_TRAINING, &t->net));
     t->timer = bert_timer(t->net);
     TRY(feeder_create(&feed, &t->feeder));
     TRY(sums_create(t->be, t->table, t->first_lane, t->end_lane, trainer_lane_tokens(t), &t->sums));
@@ -266,6 +290,8 @@ void trainer_close(trainer *t)
     sums_free(t->sums);
     feeder_free(t->feeder);
     bert_free(t->net);
+    if (t->be && t->weights && t->weights != t->parameters)
+        t->be->ops->release(t->be, t->weights);
     if (t->be)
         t->be->ops->close(t->be);
     comm_shared_free(t->parameters);

@@ -14,6 +14,7 @@
 
 #include "common/threads.h"
 #include "model/bert.h"
+#include "model/place.h"
 #include "train/adamw.h"
 #include "train/checkpoint.h"
 #include "train/events.h"
@@ -36,7 +37,11 @@ typedef struct trainer {
     threads *pool;
     backend *be;
     tensor_table *table;
-    float *parameters; /* shared by the ranks of a node */
+    placement where;                       /* CPU or device */
+    int64_t micro_tokens;              /* M */
+    char device_identity[DEVICE_NAME]; /* what bits depend on there; "" on the CPU */
+    float *weights;                    /* parameters in the back end's memory; on the CPU the same as: */
+    float *parameters;                 /* in the host's, shared by the ranks of a node */
     bool parameters_shared;
     bert *net;
     bert_dropout dropout;
@@ -74,5 +79,7 @@ void trainer_close(trainer *t);
 bert_limits trainer_limits(const trainer *t);
 feeder_setting trainer_feeder_setting(const trainer *t);
 int64_t trainer_lane_tokens(const trainer *t);
+/* "avx2" or "NVIDIA H200, 139.8 GiB, sm_90, 0000:1b:00.0". */
+const char *trainer_kernels(const trainer *t);
 
 #endif

@@ -6,6 +6,7 @@
 #include "common/comm.h"
 #include "common/rng.h"
 #include "model/cpu/cpu.h"
+#include "model/device_library.h"
 #include "support/support.h"
 #include "train/deal.h"
 #include "train/reduce.h"
@@ -44,12 +45,18 @@ static int64_t lane_ids(int64_t lane, int32_t *ids)
 static void fill(gradient *g, int64_t lane)
 {
     int32_t ids[LANE_TOKENS];
+    float *dense = calloc((size_t)table->dense, sizeof *dense), *rows;
     gradient_begin(g, ids, lane_ids(lane, ids));
+    rows = calloc((size_t)(g->count * HIDDEN) + 1, sizeof *rows);
     for (int64_t i = 0; i < table->dense; i++)
-        g->dense[i] = value_of(lane, table->word + i);
+        dense[i] = value_of(lane, table->word + i);
     for (int64_t i = 0; i < g->count; i++)
         for (int64_t k = 0; k < HIDDEN; k++)
-            g->rows[i * HIDDEN + k] = value_of(lane, (int64_t)g->ids[i] * HIDDEN + k);
+            rows[i * HIDDEN + k] = value_of(lane, (int64_t)g->ids[i] * HIDDEN + k);
+    be->ops->upload(be, g->dense, dense, (size_t)table->dense * sizeof *dense);
+    be->ops->upload(be, g->rows, rows, (size_t)(g->count * HIDDEN) * sizeof *rows);
+    free(dense);
+    free(rows);
 }
 
 /* One parameter over all lanes as the rule has it: a stack, and an absent row is not added. */
@@ -118,14 +125,19 @@ static void check(int64_t lanes, int64_t stripe)
         }
         reduce_begin(r, s);
         while (reduce_next(r, &slice)) {
+            float *host = calloc((size_t)slice.count, sizeof *host);
             ck_assert_int_eq(slice.first, at);
+            if (slice.gradient)
+                be->ops->download(be, host, slice.gradient, (size_t)slice.count * sizeof *host);
             for (int64_t i = 0; i < slice.count; i++) {
-                float got = slice.gradient ? slice.gradient[i] : 0;
+                float got = host[i];
                 ck_assert_msg(memcmp(&got, &want[at + i], sizeof got) == 0, "lanes %lld, stripe %lld, parameter %lld: %.9g, not %.9g",
                               (long long)lanes, (long long)stripe, (long long)(at + i), (double)got, (double)want[at + i]);
             }
             at += slice.count;
+            free(host);
         }
+        ck_ok(be->ops->check(be));
         ck_assert_int_eq(at, reduce_first_parameter(table, stripe, rank + 1, ranks));
     }
     reduce_free(r);
@@ -146,6 +158,7 @@ END_TEST
 START_TEST(rows_merge_by_id)
 {
     gradient *a, *b;
+    static float rows[VOCABULARY * HIDDEN];
     int32_t x[LANE_TOKENS], y[LANE_TOKENS];
     ck_ok(gradient_create(be, table, 2 * LANE_TOKENS, &a));
     ck_ok(gradient_create(be, table, LANE_TOKENS, &b));
@@ -153,22 +166,25 @@ START_TEST(rows_merge_by_id)
         gradient_begin(a, x, lane_ids(2 * round, x));
         gradient_begin(b, y, lane_ids(2 * round + 1, y));
         for (int64_t i = 0; i < a->count * HIDDEN; i++)
-            a->rows[i] = (float)a->ids[i / HIDDEN];
+            rows[i] = (float)a->ids[i / HIDDEN];
+        be->ops->upload(be, a->rows, rows, (size_t)(a->count * HIDDEN) * sizeof *rows);
         for (int64_t i = 0; i < b->count * HIDDEN; i++)
-            b->rows[i] = 1000.0f + (float)b->ids[i / HIDDEN];
+            rows[i] = 1000.0f + (float)b->ids[i / HIDDEN];
+        be->ops->upload(be, b->rows, rows, (size_t)(b->count * HIDDEN) * sizeof *rows);
         char in_a[VOCABULARY] = {0}, in_b[VOCABULARY] = {0};
         for (int64_t i = 0; i < a->count; i++)
             in_a[a->ids[i]] = 1;
         for (int64_t i = 0; i < b->count; i++)
             in_b[b->ids[i]] = 1;
         sums_add_rows(a, b);
+        be->ops->download(be, rows, a->rows, (size_t)(a->count * HIDDEN) * sizeof *rows);
         int64_t n = 0;
         for (int32_t id = 0; id < VOCABULARY; id++) {
             if (!in_a[id] && !in_b[id])
                 continue;
             ck_assert_int_eq(a->ids[n], id);
             for (int64_t k = 0; k < HIDDEN; k++)
-                ck_assert(a->rows[n * HIDDEN + k] == (float)(in_a[id] * id) + (float)(in_b[id] * (1000 + id)));
+                ck_assert(rows[n * HIDDEN + k] == (float)(in_a[id] * id) + (float)(in_b[id] * (1000 + id)));
             n++;
         }
         ck_assert_int_eq(a->count, n);
@@ -178,13 +194,25 @@ START_TEST(rows_merge_by_id)
 }
 END_TEST
 
+/* The CPU's, or with any argument the device's (its twin, by FRETSAW_DEVICE_LIBRARY). */
+static status open_backend(bool on_device)
+{
+    const backend_limits limits = {
+        .tokens = 16, .rows = 1, .longest = 16, .hidden = HIDDEN, .heads = 3, .feed_forward = 24, .vocabulary = VOCABULARY, .outputs = 1};
+    const device_library *library;
+    if (!on_device)
+        return backend_open_cpu(&limits, NULL, CPU_ISA_AUTO, &be);
+    TRY(device_library_open(&library));
+    return library->open(comm_rank(), TYPE_FLOAT32, &limits, &be);
+}
+
 int main(int argc, char **argv)
 {
     const model_config config = {.vocab_size = VOCABULARY,
                                  .hidden = HIDDEN,
                                  .layers = 1,
-                                 .heads = 2,
-                                 .feed_forward = 20,
+                                 .heads = 3,
+                                 .feed_forward = 24,
                                  .positions = 16,
                                  .type_vocab = 2,
                                  .layer_norm_epsilon = 1e-12,
@@ -195,10 +223,7 @@ int main(int argc, char **argv)
     comm_broadcast(&seed, sizeof seed, 0);
     status st = tensor_table_create(&config, 1, true, &table);
     if (st == STATUS_OK)
-        st = backend_open_cpu(
-            &(backend_limits){
-                .tokens = 16, .rows = 1, .longest = 16, .hidden = HIDDEN, .heads = 2, .feed_forward = 20, .vocabulary = VOCABULARY, .outputs = 1},
-            NULL, CPU_ISA_AUTO, &be);
+        st = open_backend(argc > 1);
     if (st != STATUS_OK) {
         fprintf(stderr, "%s\n", status_message());
         comm_abort(st);

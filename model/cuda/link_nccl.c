@@ -1,0 +1,117 @@
+#include <dlfcn.h>
+#include <nccl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/cuda/link.h"
+
+struct link {
+    gpu *gpu;
+    ncclComm_t ranks;
+};
+
+/* What is called of the library, by the names it has there. */
+static struct {
+    ncclResult_t (*GetUniqueId)(ncclUniqueId *);
+    ncclResult_t (*CommInitRank)(ncclComm_t *, int, ncclUniqueId, int);
+    ncclResult_t (*CommAbort)(ncclComm_t);
+    ncclResult_t (*GroupStart)(void);
+    ncclResult_t (*GroupEnd)(void);
+    ncclResult_t (*Send)(const void *, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
+    ncclResult_t (*Recv)(void *, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
+    ncclResult_t (*AllReduce)(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t, cudaStream_t);
+    const char *(*GetErrorString)(ncclResult_t);
+} nccl;
+
+static bool find(void *library, const char *name, void *place)
+{
+    void *p = dlsym(library, name);
+    memcpy(place, &p, sizeof p);
+    return p != NULL;
+}
+
+bool link_available(void)
+{
+    static int known; /* 0: not looked for yet */
+    _Static_assert(sizeof(ncclUniqueId) == DEVICE_LINK_ID, "an id of NCCL");
+    if (known)
+        return known > 0;
+    void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
+    known = library && find(library, "ncclGetUniqueId", &nccl.GetUniqueId) && find(library, "ncclCommInitRank", &nccl.CommInitRank) &&
+                    find(library, "ncclCommAbort", &nccl.CommAbort) && find(library, "ncclGroupStart", &nccl.GroupStart) &&
+                    find(library, "ncclGroupEnd", &nccl.GroupEnd) && find(library, "ncclSend", &nccl.Send) && find(library, "ncclRecv", &nccl.Recv) &&
+                    find(library, "ncclAllReduce", &nccl.AllReduce) && find(library, "ncclGetErrorString", &nccl.GetErrorString)
+                ? 1
+                : -1;
+    return known > 0;
+}
+
+status link_make_id(unsigned char id[DEVICE_LINK_ID])
+{
+    ncclUniqueId made;
+    ncclResult_t r = nccl.GetUniqueId(&made);
+    if (r != ncclSuccess)
+        return fail(STATUS_RESOURCE, "NCCL, an id: %s", nccl.GetErrorString(r));
+    memcpy(id, &made, sizeof made);
+    return STATUS_OK;
+}
+
+status link_open(gpu *g, const unsigned char id[DEVICE_LINK_ID], int rank, int ranks, link_ranks **out)
+{
+    link_ranks *l;
+    ncclUniqueId given;
+    *out = NULL;
+    TRY(memory_new(&l, sizeof *l, "links between devices"));
+    *out = l;
+    l->gpu = g;
+    memcpy(&given, id, sizeof given);
+    ncclResult_t r = nccl.CommInitRank(&l->ranks, ranks, given, rank);
+    return r == ncclSuccess ? STATUS_OK : fail(STATUS_RESOURCE, "NCCL, joining %d ranks: %s", ranks, nccl.GetErrorString(r));
+}
+
+void link_close(link_ranks *l)
+{
+    if (!l)
+        return;
+    if (l->ranks)
+        nccl.CommAbort(l->ranks); /* destroying waits for the others, which may be gone */
+    free(l);
+}
+
+static void keep(link_ranks *l, const char *what, ncclResult_t r)
+{
+    if (r != ncclSuccess)
+        gpu_fail(l->gpu, "NCCL, %s: %s", what, nccl.GetErrorString(r));
+}
+
+void link_begin(link_ranks *l)
+{
+    gpu_side_follows(l->gpu);
+    keep(l, "a group", nccl.GroupStart());
+}
+
+void link_send(link_ranks *l, const float *p, int64_t n, int to)
+{
+    keep(l, "sending", nccl.Send(p, (size_t)n, ncclFloat, to, l->ranks, gpu_side_stream(l->gpu)));
+}
+
+void link_receive(link_ranks *l, float *p, int64_t n, int from)
+{
+    keep(l, "receiving", nccl.Recv(p, (size_t)n, ncclFloat, from, l->ranks, gpu_side_stream(l->gpu)));
+}
+
+void link_end(link_ranks *l)
+{
+    keep(l, "a group", nccl.GroupEnd());
+}
+
+void link_wait(link_ranks *l)
+{
+    gpu_follow_side(l->gpu);
+}
+
+void link_sum(link_ranks *l, float *p, int64_t n)
+{
+    gpu_side_follows(l->gpu);
+    keep(l, "a sum", nccl.AllReduce(p, p, (size_t)n, ncclFloat, ncclSum, l->ranks, gpu_side_stream(l->gpu)));
+}

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# The device back end on its twin: the whole training step against the CPU's, the same bytes at 1, 2 and 3 ranks and after a kill, and what is refused.
+. "$(dirname "$0")/train_lib.sh"
+data train 36 1 2 5 60 40 0
+data valid 12 1 1 6 60 40 0
+base=(--valid "$scratch/valid" --lanes 4 --batch 3 --epochs 1 --max-length 40 --lr 1e-3 --micro-tokens 80 --threads 1 --checkpoint-every 2)
+several=${mpi:+3}
+several=${several:-1}
+
+# A B TOLERANCE: losses of two runs, step by step
+close_runs() {
+    paste <(grep -o '"loss":[0-9.e-]*' "$scratch/$1/metrics.jsonl") <(grep -o '"loss":[0-9.e-]*' "$scratch/$2/metrics.jsonl") | tr ':' '\t' |
+        awk -v most="$3" '{ d = $2 > $4 ? $2 - $4 : $4 - $2; if (d > most * $2) bad = 1; n++ } END { exit bad || n < 3 }' ||
+        wrong "the losses of $2 are not within $3 of those of $1"
+}
+train 1 cpu "${base[@]}" --device cpu || wrong "on the CPU: $(said)"
+tolerance_float32=2e-6 tolerance_bfloat16=1e-2 tolerance_float16=1e-3
+for type in float32 bfloat16 float16; do
+    train 1 "$type" "${base[@]}" --device cuda --type $type || wrong "$type: $(said)"
+    tolerance=tolerance_$type
+    close_runs cpu $type "${!tolerance}"
+done
+grep -q '"loss_scale"' "$scratch/float16/$(cat "$scratch/float16/last")/state.json" || wrong "the loss scale is not in the checkpoint"
+[ -z "$mpi" ] || for ranks in 2 3; do
+    train $ranks ranks$ranks "${base[@]}" --type bfloat16 || wrong "$ranks ranks: $(said)"
+    grep -q "rank 1 on .*: device 1 of 8" "$scratch/log" || wrong "no map of devices: $(said)"
+    same_run bfloat16 ranks$ranks "$ranks ranks"
+done
+
+# A device that is lost: exit 5, the checkpoints stay, the same command goes on to the same bytes, at another number of ranks.
+FRETSAW_TWIN_LOST=1100 expect 5 "the twin was told to be lost" train 1 lost "${base[@]}" --type float16
+ls -d "$scratch"/lost/step-* >/dev/null 2>&1 || wrong "no checkpoint is left of the run that lost its device"
+train "$several" lost "${base[@]}" --type float16 || wrong "after the loss: $(said)"
+same_run float16 lost "lost and resumed"
+
+# What is refused, and in which words.
+FRETSAW_TWIN_LOST=300 train 1 moved "${base[@]}"
+expect 6 "a run stays where it was begun" train 1 moved "${base[@]}" --device cpu
+expect 6 "a run stays where it was begun" train 1 moved "${base[@]}" --micro-tokens 96
+expect 2 "was begun with other values of --type" train 1 moved "${base[@]}" --type bfloat16
+expect 2 "is for devices" train 1 none "${base[@]}" --device cpu --type bfloat16
+FRETSAW_TWIN_SM=75 expect 2 "bfloat16 needs compute capability 8.0" train 1 none "${base[@]}" --type bfloat16
+FRETSAW_TWIN_MEMORY=1000000 expect 5 "no room for" train 1 small "${base[@]}"
+FRETSAW_DEVICE_LIBRARY=/nowhere.so expect 5 "no device back end" train 1 none "${base[@]}" --device cuda
+FRETSAW_TWIN_DEVICES=0 expect 5 "no CUDA device is visible" train 1 none "${base[@]}" --device cuda
+FRETSAW_TWIN_DEVICES=0 train 1 auto "${base[@]}" || wrong "auto without a device: $(said)"
+same_run cpu auto "auto without a device"
+if [ -n "$mpi" ]; then
+    FRETSAW_TWIN_DEVICES=1 expect 2 "start at most one rank a device" train 2 none "${base[@]}" --device cuda
+    FRETSAW_TWIN_DEVICES=1 train 2 shared "${base[@]}" --share-device || wrong "shared: $(said)"
+    same_run float32 shared "two ranks on one device"
+fi
+
+# infer: on the device as on the CPU, to the type's rounding; the same at any number of ranks.
+score() {
+    local out=$1 ranks=$2 launch=()
+    shift 2
+    [ "$ranks" = 1 ] || launch=("$mpi" -np "$ranks")
+    timeout 90 "${launch[@]}" "$bin/infer" --run "$scratch/float32" --input "$scratch/valid" --out "$scratch/$out.csv" --work "$scratch/$out.work" "$@" \
+        >"$scratch/log" 2>&1 || wrong "infer $out: $(said)"
+}
+score on-cpu 1 --device cpu
+score on-device 1
+score on-several "$several"
+score in-half 1 --type bfloat16
+cmp -s "$scratch/on-device.csv" "$scratch/on-several.csv" || wrong "infer on several devices gives other bytes"
+for pair in on-device:1e-5 in-half:2e-2; do
+    paste -d, "$scratch/on-cpu.csv" "$scratch/${pair%:*}.csv" | awk -F, -v most="${pair#*:}" \
+        'NR > 1 { d = $2 > $4 ? $2 - $4 : $4 - $2; if (d > most) bad = 1 } END { exit bad || NR != 13 }' || wrong "scores ${pair%:*} are not those of the CPU"
+done
+finish
