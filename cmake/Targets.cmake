@@ -2,17 +2,21 @@
 add_library(fretsaw_flags INTERFACE)
 target_compile_definitions(fretsaw_flags INTERFACE _GNU_SOURCE FRETSAW_VERSION="${PROJECT_VERSION}")
 target_include_directories(fretsaw_flags INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_options(fretsaw_flags INTERFACE
-  -Wall -Wextra -Werror -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes> -Wvla -Wpointer-arith
-  -Wwrite-strings
-  -ffp-contract=off -fno-math-errno -fno-unsafe-math-optimizations -fno-strict-aliasing)
+set(fretsaw_warnings -Wall -Wextra -Werror -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes> -Wvla
+  -Wpointer-arith -Wwrite-strings -ffp-contract=off -fno-math-errno -fno-unsafe-math-optimizations -fno-strict-aliasing)
+foreach(flag ${fretsaw_warnings}) # nvcc has words of its own (model/cuda/kernels)
+  target_compile_options(fretsaw_flags INTERFACE $<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:${flag}>)
+endforeach()
 target_link_libraries(fretsaw_flags INTERFACE Threads::Threads m)
 if(FRETSAW_STATIC) # HDF5 and libcrypto name calls that a static C library warns of; no program here comes to them
   target_compile_definitions(fretsaw_flags INTERFACE FRETSAW_STATIC)
   target_link_options(fretsaw_flags INTERFACE -static)
 endif()
 if(FRETSAW_SANITIZE)
-  target_compile_options(fretsaw_flags INTERFACE -fsanitize=${FRETSAW_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  foreach(flag -fsanitize=${FRETSAW_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    string(REPLACE "," "$<COMMA>" flag ${flag})
+    target_compile_options(fretsaw_flags INTERFACE $<$<NOT:$<COMPILE_LANGUAGE:CUDA>>:${flag}>)
+  endforeach()
   target_link_options(fretsaw_flags INTERFACE -fsanitize=${FRETSAW_SANITIZE})
 endif()
 

@@ -19,7 +19,7 @@ jobs/setup.sh build test
 . jobs/mpi.sh
 
 say "build: release"
-jobs/build.sh build/release -DCMAKE_BUILD_TYPE=Release -DFRETSAW_TESTS=ON -DFRETSAW_BENCH=ON
+jobs/build.sh build/release -DCMAKE_BUILD_TYPE=Release -DFRETSAW_TESTS=ON -DFRETSAW_BENCH=ON -DFRETSAW_CUDA=OFF
 exclude=(-LE slow)
 [ $slow = yes ] && exclude=()
 say "tests: release"
@@ -32,6 +32,8 @@ ctest --no-tests=error --test-dir build/asan-ubsan --output-on-failure -j "$jobs
 say "build and tests: thread sanitizer, without MPI"
 jobs/build.sh build/tsan-solo -DCMAKE_BUILD_TYPE=Debug -DFRETSAW_SANITIZE=thread -DFRETSAW_MPI=OFF -DFRETSAW_BENCH=OFF
 ctest --no-tests=error --test-dir build/tsan-solo --output-on-failure -j "$jobs" -L threads
+
+tests/device.sh $slow
 
 if [ $slow = yes ]; then
     say "mutants"

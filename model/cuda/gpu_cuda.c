@@ -67,7 +67,7 @@ status gpu_describe(int index, gpu_properties *p)
         e = cudaDeviceGetPCIBusId(p->bus, sizeof p->bus, index);
     if (e != cudaSuccess)
         return say(e, "asking a device for its properties");
-    snprintf(p->name, sizeof p->name, "%s", d.name);
+    snprintf(p->name, sizeof p->name, "%.127s", d.name);
     p->sm = d.major * 10 + d.minor;
     p->processors = d.multiProcessorCount;
     p->memory = d.totalGlobalMem;

@@ -1,5 +1,6 @@
 # The device back end on its twin: the whole programs, and the reduction.
 if(TARGET fretsaw_twin)
+  set_target_properties(test_train_reduce PROPERTIES ENABLE_EXPORTS ON)
   set(environment ${FRETSAW_TEST_ENVIRONMENT} FRETSAW_DEVICE_LIBRARY=$<TARGET_FILE:fretsaw_twin>)
   add_test(NAME device COMMAND ${CMAKE_CURRENT_LIST_DIR}/device.sh ${CMAKE_BINARY_DIR}/bin $<TARGET_FILE:train_make_data> $<$<BOOL:${FRETSAW_MPI}>:mpi>)
   set_tests_properties(device PROPERTIES TIMEOUT 300 LABELS mpi ENVIRONMENT "${environment}")
