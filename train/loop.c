@@ -187,7 +187,7 @@ static void watch_step(watch *w, const trainer *t, double seconds, const phase_t
         w->sum = (profile){0};
     }
     profile_add(&w->sum, seconds, before, t->timer);
-    if (!w->begun)
+    if (!w->begun && !t->be->device)
         backend_cpu_inside(t->be, &w->gelu, &w->words);
 }
 
@@ -197,7 +197,8 @@ static status watch_report(watch *w, const trainer *t)
     char *line;
     if (!t->o->profile || w->sum.steps == 0)
         return STATUS_OK;
-    backend_cpu_inside(t->be, &w->sum.gelu, &w->sum.words);
+    if (!t->be->device)
+        backend_cpu_inside(t->be, &w->sum.gelu, &w->sum.words);
     if (w->begun) {
         w->sum.gelu -= w->gelu;
         w->sum.words -= w->words;
@@ -254,7 +255,7 @@ status loop_run(trainer *t)
         TRY(end_epoch(t));
     progress *bar = progress_begin("train", "rows", t->total * t->o->lanes * t->o->batch);
     watch w = {0};
-    if (t->o->profile)
+    if (t->o->profile && !t->be->device)
         backend_cpu_profile(t->be);
     status st = run_steps(t, bar, &w);
     progress_end(bar);
