@@ -148,7 +148,7 @@ static status make_row(row_maker *m, rowfile_row *r, int64_t *unknown)
     TRY(tokenizer_encode(job->tokenizer, m->scratch, f.text, f.bytes, &t));
     r->token = t.ids;
     r->tokens = t.count;
-    r->text_hash = t.text_hash;
+    r->text_hash = tokenizer_text_hash(&t);
     *unknown = t.unknown;
     *m->counts->cleaned += t.cleaned;
     count_replaced(m, replaced + t.replaced);

@@ -8,7 +8,7 @@
  *     tokenizer_scratch_free(s); tokenizer_free(t);
  *
  * A tokenizer never changes after it is created: any number of threads may use it, each with a scratch of its own. The scratch
- * holds the buffers and a cache of words (at most 48 MiB); results do not depend on what it has seen. All functions are local.
+ * holds the buffers and a cache of words (at most 56 MiB); results do not depend on what it has seen. All functions are local.
  */
 #ifndef FRETSAW_PREPROCESS_TOKENIZER_H
 #define FRETSAW_PREPROCESS_TOKENIZER_H
@@ -46,9 +46,8 @@ typedef struct tokenizer_tokens {
     int64_t count;
     int64_t unknown;    /* how many of them are [UNK] */
     int64_t replaced;   /* U+FFFD that stand for invalid UTF-8 in the text */
-    uint64_t text_hash; /* of the repaired and cleaned text after split-and-join, XXH3-64 with 0 for its lowest byte: the row file's `text_hash` */
     bool cleaned;       /* cleaning changed the text */
-    const char *text;   /* that text after split-and-join, `text_bytes` of valid UTF-8; owned by the scratch likewise */
+    const char *text;   /* repaired, cleaned, split and joined: `text_bytes` of valid UTF-8; owned by the scratch likewise */
     size_t text_bytes;
 } tokenizer_tokens;
 
@@ -68,6 +67,9 @@ status tokenizer_encode(const tokenizer *t, tokenizer_scratch *s, const char *te
 
 /* The same as far as the text goes, without its ids: `count` and `unknown` are 0. */
 status tokenizer_prepare(const tokenizer *t, tokenizer_scratch *s, const char *text, size_t n, tokenizer_tokens *out);
+
+/* The row file's `text_hash`: XXH3-64 of k->text with 0 for its lowest byte. */
+uint64_t tokenizer_text_hash(const tokenizer_tokens *k);
 
 /* Ids the vocabulary gives to the special tokens. */
 typedef struct tokenizer_specials {

@@ -21,7 +21,7 @@ enum {
 struct tokenizer_scratch {
     tokenizer_cache cache;
     uint32_t *ids;
-    size_t count, room, unknown;
+    size_t count, room;
     char *repaired, *joined, *word;
     size_t repaired_room, joined_room, word_room;
     size_t word_bytes, word_points; /* the word being put together */
@@ -78,11 +78,10 @@ static inline status room_for_ids(tokenizer_scratch *s, size_t more)
     return STATUS_OK;
 }
 
-static status push(const tokenizer *t, tokenizer_scratch *s, uint32_t id)
+static inline status push(tokenizer_scratch *s, uint32_t id)
 {
     TRY(room_for_ids(s, 1));
     s->ids[s->count++] = id;
-    s->unknown += id == t->vocabulary.special[VOCABULARY_UNK];
     return STATUS_OK;
 }
 
@@ -97,7 +96,7 @@ static status end_word(const tokenizer *t, tokenizer_scratch *s)
     if (points <= WORDPIECE_LONGEST_WORD)
         pieces = wordpiece_split(&t->vocabulary.trie, s->word, bytes, s->ids + s->count);
     if (!pieces)
-        return push(t, s, t->vocabulary.special[VOCABULARY_UNK]);
+        return push(s, t->vocabulary.special[VOCABULARY_UNK]);
     s->count += pieces;
     return STATUS_OK;
 }
@@ -127,7 +126,7 @@ static status cut_full_word(const tokenizer *t, tokenizer_scratch *s)
         int special = special_at(s->word, s->word_bytes);
         if (special >= 0 && s->word_bytes == strlen(vocabulary_special_text[special])) {
             s->word_bytes = s->word_points = 0;
-            return push(t, s, t->vocabulary.special[special]);
+            return push(s, t->vocabulary.special[special]);
         }
     }
     s->word_bytes = 0;
@@ -205,7 +204,7 @@ static status encode_full(const tokenizer *t, tokenizer_scratch *s, const char *
             continue;
         }
         TRY(encode_segment_full(t, s, p + from, i - from));
-        TRY(push(t, s, t->vocabulary.special[special]));
+        TRY(push(s, t->vocabulary.special[special]));
         from = i += strlen(vocabulary_special_text[special]);
     }
     return encode_segment_full(t, s, p + from, n - from);
@@ -240,7 +239,7 @@ static void add_hangul(tokenizer_scratch *s, uint32_t c)
 /* A stretch without spaces, special tokens and the ASCII signs that concern its neighbours. */
 static status encode_stretch(const tokenizer *t, tokenizer_scratch *s, const char *p, size_t n)
 {
-    size_t count = s->count, unknown = s->unknown;
+    size_t count = s->count;
     TRY(make_room(&s->word, &s->word_room, 3 * n + PADDING)); /* a Hangul syllable of 3 bytes becomes 9 */
     s->word_bytes = s->word_points = 0;
     for (size_t i = 0, bytes; i < n; i += bytes) {
@@ -252,12 +251,11 @@ static status encode_stretch(const tokenizer *t, tokenizer_scratch *s, const cha
         case KIND_NOTHING: break;
         case KIND_SIGN:
             TRY(end_word(t, s));
-            TRY(push(t, s, (uint32_t)(action >> 16)));
+            TRY(push(s, (uint32_t)(action >> 16)));
             break;
         case KIND_HANGUL: add_hangul(s, c); break;
         default:
             s->count = count;
-            s->unknown = unknown;
             return encode_full(t, s, p, n);
         }
     }
@@ -278,26 +276,28 @@ static inline bool asks_cache(const char *p, size_t n)
     return n <= CACHE_LARGE_KEY && (unsigned char)(p[0] - 0xE3) > 0xE9 - 0xE3;
 }
 
+static status encode_new_word(const tokenizer *t, tokenizer_scratch *s, const char *p, const span *w)
+{
+    size_t n = w->end - w->begin, count = s->count;
+    TRY(encode_stretch(t, s, p + w->begin, n));
+    return w->cached ? cache_store(&s->cache, &w->word, n, s->ids + count, s->count - count) : STATUS_OK;
+}
+
 static inline status encode_word(const tokenizer *t, tokenizer_scratch *s, const char *p, const span *w)
 {
-    size_t n = w->end - w->begin, count = s->count, unknown = s->unknown, found, found_unknown;
-    if (!w->cached)
-        return encode_stretch(t, s, p + w->begin, n);
+    size_t found;
     TRY(room_for_ids(s, CACHE_LARGE_IDS));
-    if (cache_find(&s->cache, &w->word, n, s->ids + count, &found, &found_unknown)) {
-        s->count += found;
-        s->unknown += found_unknown;
-        return STATUS_OK;
-    }
-    TRY(encode_stretch(t, s, p + w->begin, n));
-    return cache_store(&s->cache, &w->word, n, s->ids + count, s->count - count, s->unknown - unknown);
+    if (!w->cached || !cache_find(&s->cache, &w->word, w->end - w->begin, s->ids + s->count, &found))
+        return encode_new_word(t, s, p, w);
+    s->count += found;
+    return STATUS_OK;
 }
 
 /* ---- joined text ---- */
 
 /* Where the walk is, and where the present chunk between spaces begins, in text and ids. */
 typedef struct place {
-    size_t at, chunk, count, unknown;
+    size_t at, chunk, count;
 } place;
 
 /* Must the chunk around the sign at p[i] be done in full? A bracket may begin a special token that only cleaning and NFC bring
@@ -321,14 +321,13 @@ static status encode_rare_sign(const tokenizer *t, tokenizer_scratch *s, const c
     int special = p[x->at] == '[' ? special_at(p + x->at, n - x->at) : -1;
     if (special >= 0) {
         x->at += strlen(vocabulary_special_text[special]);
-        return push(t, s, t->vocabulary.special[special]);
+        return push(s, t->vocabulary.special[special]);
     }
     if (!sign_needs_full(t, p, n, x->at))
-        return push(t, s, t->sign[(unsigned char)p[x->at++]]);
+        return push(s, t->sign[(unsigned char)p[x->at++]]);
     while (x->at < n && p[x->at] != ' ')
         x->at++;
     s->count = x->count;
-    s->unknown = x->unknown;
     return encode_full(t, s, p + x->chunk, x->at - x->chunk);
 }
 
@@ -338,11 +337,11 @@ static inline status encode_gap(const tokenizer *t, tokenizer_scratch *s, const 
     while (x->at < end) {
         char c = p[x->at];
         if (c == ' ')
-            *x = (place){x->at + 1, x->at + 1, s->count, s->unknown};
+            *x = (place){x->at + 1, x->at + 1, s->count};
         else if (c == '[' || (c >= '<' && c <= '>'))
             TRY(encode_rare_sign(t, s, p, n, x));
         else {
-            TRY(push(t, s, t->sign[(unsigned char)c]));
+            TRY(push(s, t->sign[(unsigned char)c]));
             x->at++;
         }
     }
@@ -358,7 +357,7 @@ static size_t next_words(const tokenizer *t, const tokenizer_scratch *s, scan_ed
         w->end = edges->at[2 * k + 1];
         w->cached = asks_cache(p + w->begin, w->end - w->begin);
         if (w->cached) {
-            w->word = cache_word_of(p + w->begin, w->end - w->begin, t->lower);
+            cache_set_word(&w->word, p + w->begin, w->end - w->begin, t->lower);
             cache_prefetch(&s->cache, &w->word, w->end - w->begin);
         }
     }
@@ -374,7 +373,10 @@ static status encode_joined(const tokenizer *t, tokenizer_scratch *s, const char
     scan_begin(&edges);
     for (size_t words; (words = next_words(t, s, &edges, p, n, w)) > 0;) {
         for (size_t k = 0; k < words; k++) {
-            TRY(encode_gap(t, s, p, n, w[k].begin, &x));
+            if (p[x.at] == ' ' && x.at + 1 == w[k].begin)
+                x = (place){w[k].begin, w[k].begin, s->count};
+            else
+                TRY(encode_gap(t, s, p, n, w[k].begin, &x));
             if (x.at > w[k].begin)
                 continue;
             TRY(encode_word(t, s, p, &w[k]));
@@ -403,18 +405,34 @@ status tokenizer_prepare(const tokenizer *t, tokenizer_scratch *s, const char *t
     memset(s->joined + joined, ' ', PADDING);
     out->text = s->joined;
     out->text_bytes = joined;
-    out->text_hash = hash_xxh3(s->joined, joined) & TOKENIZER_TEXT_HASH;
     return STATUS_OK;
+}
+
+uint64_t tokenizer_text_hash(const tokenizer_tokens *k)
+{
+    return hash_xxh3(k->text, k->text_bytes) & TOKENIZER_TEXT_HASH;
+}
+
+static int64_t count_unknown(const tokenizer_scratch *s, uint32_t unk)
+{
+    uint32_t found = 0; /* as wide as an id, so that it is counted by vectors */
+    int64_t all = 0;
+    for (size_t from = 0, end; from < s->count; from = end, all += found, found = 0) {
+        end = s->count - from < UINT32_MAX ? s->count : from + UINT32_MAX;
+        for (size_t i = from; i < end; i++)
+            found += s->ids[i] == unk;
+    }
+    return all;
 }
 
 status tokenizer_encode(const tokenizer *t, tokenizer_scratch *s, const char *text, size_t n, tokenizer_tokens *out)
 {
     TRY(tokenizer_prepare(t, s, text, n, out));
-    s->count = s->unknown = 0;
+    s->count = 0;
     TRY(room_for_ids(s, out->text_bytes / 4));
     TRY(encode_joined(t, s, s->joined, out->text_bytes));
     out->ids = s->ids;
     out->count = (int64_t)s->count;
-    out->unknown = (int64_t)s->unknown;
+    out->unknown = count_unknown(s, t->vocabulary.special[VOCABULARY_UNK]);
     return STATUS_OK;
 }

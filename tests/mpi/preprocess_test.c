@@ -133,7 +133,7 @@ static void slow_row(slow_stage *w, const slow_csv *s, int64_t r, int input, row
     ck_ok(tokenizer_encode(w->t, w->scratch, missing ? "nothing" : s->text + text->from, missing ? 7 : text->bytes, &t));
     row.token = t.ids;
     row.tokens = t.count;
-    row.text_hash = t.text_hash;
+    row.text_hash = tokenizer_text_hash(&t);
     ck_ok(rowfile_append(to, &row));
     w->rows++;
     w->missing += missing;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Very many made-up rows through preprocess and shard, within 300 MB a rank; the rows at the end of the last shard carry the ids that a CSV of them
-# alone gives. Says how long each stage took and how much disk it needed.
+# alone gives. Says how long each stage took, by the clock and of all processors, and how much disk it needed. bench/many_rows.sh runs it.
 #   many_rows.sh BIN SOURCE [mpi]      FRETSAW_MANY_ROWS: how many (20,000,000; about 110 bytes of disk a row, and the tokens uncompressed meanwhile); TMPDIR: where
 set -euo pipefail
 bin=$1 source=$2 rows=${FRETSAW_MANY_ROWS:-20000000} last=1000
@@ -25,10 +25,10 @@ make_rows() { # FIRST END: as a CSV without its header; every row is a function 
 }
 
 stage() { # NAME WORDS...
-    local name=$1 begin=$SECONDS
+    local name=$1 TIMEFORMAT='%R %U %S' wall user system
     shift
-    "${launch[@]}" "$bin/$name" --quiet --memory 300M "$@" >"$name.said"
-    echo "-- $name: $rows rows in $((SECONDS - begin)) s; $(du -sm "$work" | cut -f 1) MB of disk in all"
+    read -r wall user system < <({ time "${launch[@]}" "$bin/$name" --quiet --memory 300M "$@" >"$name.said" 2>&3; } 3>&2 2>&1)
+    echo "-- $name: $rows rows in $wall s ($user s of processors in the program, $system s in the system); $(du -sm "$work" | cut -f 1) MB of disk in all"
 }
 
 head='id,comment_text,lang,toxic'

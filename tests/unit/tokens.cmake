@@ -4,6 +4,7 @@ fretsaw_test(tokens_normalise SOURCES unit/tokens_normalise_test.c LINK ${tokens
 fretsaw_test(tokens_random SOURCES unit/tokens_random_test.c unit/tokens_slow.c LINK ${tokens_link})
 add_test(NAME tokens_random_long COMMAND test_tokens_random 100000) # 1.6 million texts
 set_tests_properties(tokens_random_long PROPERTIES TIMEOUT 900 LABELS "unit;slow" ENVIRONMENT "${FRETSAW_TEST_ENVIRONMENT}")
+fretsaw_test(tokens_cache SOURCES unit/tokens_cache_test.c LINK ${tokens_link})
 fretsaw_test(tokens_json SOURCES unit/tokens_json_test.c LINK ${tokens_link})
 fretsaw_test(tokens_view SOURCES unit/tokens_view_test.c LINK ${tokens_link})
 fretsaw_test(tokens_oracle SOURCES unit/tokens_oracle_test.c LINK ${tokens_link} TIMEOUT 600)

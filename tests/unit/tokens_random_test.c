@@ -214,7 +214,7 @@ static void *encode_all(void *argument)
     for (int i = 0; i < TEXTS && w->st == STATUS_OK; i++) {
         tokenizer_tokens k;
         w->st = tokenizer_encode(w->t, s, w->text[i], w->bytes[i], &k);
-        w->result[i] = hash_xxh3(k.ids, (size_t)k.count * sizeof *k.ids) ^ k.text_hash;
+        w->result[i] = hash_xxh3(k.ids, (size_t)k.count * sizeof *k.ids) ^ tokenizer_text_hash(&k);
     }
     tokenizer_scratch_free(s);
     return NULL;
