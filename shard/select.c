@@ -501,7 +501,7 @@ status selection_count(selection *s)
 static status take_row(selection *s, int64_t index, int64_t position, selection_take take, void *job)
 {
     rowfile_row r;
-    TRY(rowfile_read_row(s->file, index, &r));
+    TRY(rowfile_read_row_unhashed(s->file, index, &r));
     r.source = s->source_map[r.source];
     r.lang = s->lang_map[r.lang];
     return take(job, position, &r);

@@ -1,22 +1,53 @@
 #define XXH_STATIC_LINKING_ONLY /* a state on the stack: hashing a row needs no memory and so cannot fail */
 #include <xxhash.h>
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "store/rowfile.h"
 
-static void add_count(XXH3_state_t *state, size_t n)
+/* The canonical bytes of a row come in many small pieces, for which the streaming hash is slow: those of nearly every row are put together on the
+ * stack and hashed at once. What does not fit is streamed. Both give the same hash. */
+typedef struct canonical {
+    uint8_t bytes[4096];
+    size_t used;
+    bool streams;
+    XXH3_state_t state;
+} canonical;
+
+static void add_bytes(canonical *c, const void *from, size_t n)
 {
-    uint32_t count = (uint32_t)n;
-    XXH3_64bits_update(state, &count, sizeof count);
+    if (n > sizeof c->bytes - c->used) {
+        if (!c->streams) {
+            XXH3_INITSTATE(&c->state);
+            XXH3_64bits_reset(&c->state);
+            c->streams = true;
+        }
+        XXH3_64bits_update(&c->state, c->bytes, c->used);
+        c->used = 0;
+        if (n > sizeof c->bytes) {
+            XXH3_64bits_update(&c->state, from, n);
+            return;
+        }
+    }
+    if (n > 0)
+        memcpy(c->bytes + c->used, from, n);
+    c->used += n;
 }
 
-/* XXH3 takes no NULL, which an empty id or row may have. */
-static void add_bytes(XXH3_state_t *state, const void *from, size_t n)
+static void add_count(canonical *c, size_t n)
 {
-    if (n > 0)
-        XXH3_64bits_update(state, from, n);
+    uint32_t count = (uint32_t)n;
+    add_bytes(c, &count, sizeof count);
+}
+
+static uint64_t digest(canonical *c)
+{
+    if (!c->streams)
+        return XXH3_64bits(c->bytes, c->used);
+    XXH3_64bits_update(&c->state, c->bytes, c->used);
+    return XXH3_64bits_digest(&c->state);
 }
 
 float rowfile_canonical_label(float label)
@@ -29,19 +60,20 @@ float rowfile_canonical_label(float label)
 
 uint64_t rowfile_row_hash(const rowfile_row *r, const char *lang, int64_t labels)
 {
-    XXH3_state_t state;
-    XXH3_INITSTATE(&state);
-    XXH3_64bits_reset(&state);
-    add_count(&state, r->id_bytes);
-    add_bytes(&state, r->id, r->id_bytes);
-    add_count(&state, strlen(lang));
-    add_bytes(&state, lang, strlen(lang));
-    add_count(&state, (size_t)labels);
+    canonical c;
+    size_t lang_bytes = strlen(lang);
+    c.used = 0;
+    c.streams = false;
+    add_count(&c, r->id_bytes);
+    add_bytes(&c, r->id, r->id_bytes);
+    add_count(&c, lang_bytes);
+    add_bytes(&c, lang, lang_bytes);
+    add_count(&c, (size_t)labels);
     for (int64_t i = 0; i < labels; i++)
-        add_bytes(&state, &(float){rowfile_canonical_label(r->label[i])}, sizeof(float));
-    add_count(&state, (size_t)r->tokens);
-    add_bytes(&state, r->token, (size_t)r->tokens * sizeof *r->token);
-    return XXH3_64bits_digest(&state);
+        add_bytes(&c, &(float){rowfile_canonical_label(r->label[i])}, sizeof(float));
+    add_count(&c, (size_t)r->tokens);
+    add_bytes(&c, r->token, (size_t)r->tokens * sizeof *r->token);
+    return digest(&c);
 }
 
 /* ---- of rows in a file ---- */

@@ -222,7 +222,7 @@ static status hold(void *buffer, size_t *capacity, size_t bytes)
     return STATUS_OK;
 }
 
-status rowfile_read_row(rowfile *f, int64_t index, rowfile_row *r)
+status rowfile_read_row_unhashed(rowfile *f, int64_t index, rowfile_row *r)
 {
     int64_t token[2], id[2];
     *r = (rowfile_row){0};
@@ -244,6 +244,12 @@ status rowfile_read_row(rowfile *f, int64_t index, rowfile_row *r)
     r->id = f->id;
     r->token = f->token;
     r->label = f->label;
+    return STATUS_OK;
+}
+
+status rowfile_read_row(rowfile *f, int64_t index, rowfile_row *r)
+{
+    TRY(rowfile_read_row_unhashed(f, index, r));
     r->hash = rowfile_row_hash(r, f->meta.lang[r->lang], f->meta.labels);
     return STATUS_OK;
 }
