@@ -30,17 +30,38 @@ static int64_t place_of(const lang_set *l, const char *text, size_t n, int *orde
     return low;
 }
 
+/* Where the number of such a text was noted. */
+static int32_t *seen_of(lang_set *l, const char *text, size_t n)
+{
+    unsigned mix = (unsigned)n * 61;
+    if (n)
+        mix += (unsigned char)text[0] * 7u + (unsigned char)text[n - 1] * 29u;
+    return &l->seen[mix % LANGS_SEEN];
+}
+
 int64_t langs_find(lang_set *l, const char *text, size_t n)
 {
-    if (l->last < l->count && n == l->last_bytes && memcmp(text, l->text[l->last], n) == 0)
-        return l->last;
+    int32_t *seen = seen_of(l, text, n);
+    int64_t at = (int64_t)*seen - 1;
+    if (at >= 0 && l->bytes[at] == n && memcmp(text, l->text[at], n) == 0)
+        return at;
     int order;
-    int64_t at = place_of(l, text, n, &order);
+    at = place_of(l, text, n, &order);
     if (at >= l->count || order != 0)
         return -1;
-    l->last = at;
-    l->last_bytes = n;
+    *seen = (int32_t)at + 1;
     return at;
+}
+
+static status make_room(lang_set *l)
+{
+    if (l->count < l->room)
+        return STATUS_OK;
+    int64_t room = l->room ? 2 * l->room : 16;
+    TRY(memory_grow(&l->text, (size_t)room * sizeof *l->text, "the languages"));
+    TRY(memory_grow(&l->bytes, (size_t)room * sizeof *l->bytes, "the languages"));
+    l->room = room;
+    return STATUS_OK;
 }
 
 status langs_add(lang_set *l, const char *text, size_t n)
@@ -50,20 +71,17 @@ status langs_add(lang_set *l, const char *text, size_t n)
         return STATUS_OK;
     if (l->count == LANGS_MOST)
         return fail(STATUS_INPUT, "more than %d languages: --lang-column names a column that does not hold languages", LANGS_MOST);
-    if (l->count == l->room) {
-        int64_t room = l->room ? 2 * l->room : 16;
-        TRY(memory_grow(&l->text, (size_t)room * sizeof *l->text, "the languages"));
-        l->room = room;
-    }
+    TRY(make_room(l));
     char *copy;
     TRY(memory_new(&copy, n + 1, "a language"));
     memcpy(copy, text, n);
     int64_t at = place_of(l, text, n, &order);
     memmove(l->text + at + 1, l->text + at, (size_t)(l->count - at) * sizeof *l->text);
+    memmove(l->bytes + at + 1, l->bytes + at, (size_t)(l->count - at) * sizeof *l->bytes);
     l->text[at] = copy;
+    l->bytes[at] = (uint8_t)n;
     l->count++;
-    l->last = at;
-    l->last_bytes = n;
+    memset(l->seen, 0, sizeof l->seen); /* the numbers behind it have changed */
     return STATUS_OK;
 }
 
@@ -111,5 +129,6 @@ void langs_free(lang_set *l)
     for (int64_t i = 0; i < l->count; i++)
         free(l->text[i]);
     free(l->text);
+    free(l->bytes);
     *l = (lang_set){0};
 }

@@ -14,13 +14,13 @@
 
 #include "common/status.h"
 
-enum { LANGS_MOST = 65536, LANGS_LONGEST = 255 };
+enum { LANGS_MOST = 65536, LANGS_LONGEST = 255, LANGS_SEEN = 256 };
 
 typedef struct lang_set {
     int64_t count, room;
     char **text;
-    int64_t last; /* what was found last: rows of a language come together */
-    size_t last_bytes;
+    uint8_t *bytes;                  /* of each text */
+    int32_t seen[LANGS_SEEN];        /* by a mix of a text's length and ends: 1 + the number of the one found last */
 } lang_set;
 
 /* Local. text holds no NUL and at most LANGS_LONGEST bytes. Errors: STATUS_INPUT beyond LANGS_MOST; STATUS_RESOURCE. */
