@@ -1,6 +1,7 @@
 #!/bin/sh
-# CSV to shards, preprocess and shard on one and two ranks, beside pandas with nanotoken and with the Rust tokenizers of transformers.
-#     bench/preprocess.sh [TIMES [PEER...]]      TIMES: how often comments/train.csv is repeated (10); PEER: nano hf (both)
+# CSV to shards, preprocess and shard on one and two ranks, beside pandas with nanotoken and with the Rust tokenizers of transformers; the peak
+# memory of each rank and of all, which --memory 300M bounds whatever TIMES is.
+#     bench/preprocess.sh [TIMES [PEER...]]      TIMES: how often comments/train.csv is repeated (10); PEER: nano hf (both) or none
 # FRETSAW_PEERS is a python with pandas, transformers, nanotoken, h5py and hdf5plugin; FRETSAW_DATA the data folder (../shared/data beside the
 # source unless set); FRETSAW_BUILD the build folder (build/bench below the source unless set). TMPDIR needs about 1 GB for TIMES 10.
 # On two cores the peers use both, as do two ranks. Start-up is told apart: of the programs a run over four rows, of the peers their imports.
@@ -28,27 +29,37 @@ done
 head -n 5 "$csv" >"$work/few.csv"
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-# Seconds of wall time and the largest peak of a rank: run STAGE RANKS PROGRAM ARGUMENTS...
+# Each rank goes through this: it notes the peak of its program.
+cat >"$work/rank.py" <<'PYTHON'
+import os, resource, subprocess, sys
+code = subprocess.run(sys.argv[2:]).returncode
+with open(f"{sys.argv[1]}/peak-{os.environ.get('OMPI_COMM_WORLD_RANK', '0')}", "w") as f:
+    f.write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3))
+sys.exit(code)
+PYTHON
+
+# Seconds of wall time and the peaks of all ranks: run STAGE RANKS PROGRAM ARGUMENTS...
 run()
 {
     stage=$1 ranks=$2
     shift 2
     "$FRETSAW_PEERS" - "$stage" "$ranks" "$work" "$vocab" "$@" <<'PYTHON'
-import json, resource, subprocess, sys, time
+import json, subprocess, sys, time
 stage, ranks, work, vocab, *command = sys.argv[1:]
 launch = ["mpirun", "-np", ranks] if ranks != "1" else []
+noted = launch + [sys.executable, "-S", work + "/rank.py", work]
 
 def seconds(words):
     begin = time.perf_counter()
-    subprocess.run(launch + words, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(noted + words, check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - begin
 
 small = [w.replace("/in.csv", "/few.csv").replace("/tokens", "/few-tokens").replace("/shards", "/few-shards") for w in command]
 start = seconds(small)
 whole = seconds(command)
-peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e3
+peaks = [float(open(f"{work}/peak-{r}").read()) for r in range(int(ranks))]
 with open(work + "/times.json", "a") as f:
-    f.write(json.dumps({"stage": stage, "ranks": int(ranks), "seconds": whole, "start": start, "memory": peak}) + "\n")
+    f.write(json.dumps({"stage": stage, "ranks": int(ranks), "seconds": whole, "start": start, "memory": peaks}) + "\n")
 PYTHON
 }
 
@@ -58,6 +69,7 @@ for ranks in 1 2; do
     run shard $ranks "$build/bin/shard" --quiet --memory 300M --shards 8 --out "$work/shards" "$work/tokens"
 done
 for peer in "$@"; do
+    [ "$peer" != none ] || continue
     "$FRETSAW_PEERS" "$source/bench/preprocess_peers.py" "$csv" "$vocab" "$work/peer.h5" "$peer" >"$work/peer-$peer.json"
     rm -f "$work/peer.h5"
 done

@@ -53,7 +53,7 @@ def main():
     for ranks in sorted(runs):
         stages = runs[ranks]
         best[ranks] = sum(s["seconds"] - s["start"] for s in stages.values())
-        each = ", ".join(f"{name} {s['seconds'] - s['start']:.2f} s and {s['start']:.2f} s of start-up (peak {s['memory']:.0f} MB a rank)"
+        each = ", ".join(f"{name} {s['seconds'] - s['start']:.2f} s and {s['start']:.2f} s of start-up (peak {max(s['memory']):.0f} MB a rank, {sum(s['memory']):.0f} MB in all)"
                          for name, s in stages.items())
         print(f"fretsaw np={ranks}: {best[ranks]:.2f} s: {each}")
     if 1 in best and 2 in best:

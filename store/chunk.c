@@ -106,7 +106,7 @@ static int is_sealed(const uint8_t *packed, size_t frame)
 /* What packs byte planes is above all the entropy coder, with a table for each plane of 65,536 bytes (the window is one): matches are few, and
  * none far away. So ids (4 bytes wide) have a small hash that stays in the first-level cache and matches of 5 bytes or more: 0.6% more bytes than by the
  * level's own settings in 0.6 of the time. Bytes and 16-bit numbers are packed best by long matches alone; the few 8-byte ones by the level's own. */
-static void set_up(ZSTD_CCtx *z, size_t width)
+static void set_up(ZSTD_CCtx *z, size_t width, bool quick)
 {
     bool wide = width == 8, bytes = width <= 2;
     const struct { ZSTD_cParameter name; int value; } set[] = {
@@ -115,6 +115,10 @@ static void set_up(ZSTD_CCtx *z, size_t width)
     };
     for (size_t i = 0; i < sizeof set / sizeof *set; i++)
         ZSTD_CCtx_setParameter(z, set[i].name, set[i].value);
+    /* The entropy coder alone, nearly: long steps in the search. A library that cannot be told to use it all the same packs as ever. */
+    enum { LITERALS_PACKED = 1, STEP = 128 };
+    quick = quick && width == 4 && !ZSTD_isError(ZSTD_CCtx_setParameter(z, ZSTD_c_experimentalParam5, LITERALS_PACKED));
+    ZSTD_CCtx_setParameter(z, ZSTD_c_targetLength, quick ? STEP : 0);
 }
 
 status chunk_pack(chunk_codec *c, const void *values, size_t bytes, size_t width, const uint8_t **packed, size_t *packed_bytes)
@@ -124,7 +128,7 @@ status chunk_pack(chunk_codec *c, const void *values, size_t bytes, size_t width
         if (!c->compressor)
             return fail(STATUS_RESOURCE, "out of memory: a zstd compressor");
     }
-    set_up(c->compressor, width);
+    set_up(c->compressor, width, c->quick);
     const void *from = values;
     if (width > 1) {
         TRY(reserve(&c->shuffled, &c->shuffled_capacity, bytes));

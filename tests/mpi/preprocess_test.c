@@ -159,6 +159,7 @@ static void slow_input(slow_stage *w, int input)
                 ck_ok(rowfile_close(to, &(rowfile_summary){0}));
             snprintf(path, sizeof path, "%s/part-%02d-%05lld.h5", wanted, input, (long long)split);
             ck_ok(rowfile_create(path, &w->meta, &to));
+            rowfile_pack_quickly(to);
             last = split;
         }
         slow_row(w, &s, r, input, to);

@@ -46,7 +46,7 @@ static void make_row(rowfile_row *r, const rowfile_meta *m, int64_t number, int6
 {
     static const char piece[] = "0123456789abcdef,\"\n\r\0\x7f-";
     size_t id_bytes = support_below(20) == 0 ? support_below(300) : support_below(14);
-    int64_t tokens = (int64_t)(support_below(50) == 0 ? support_below((uint64_t)most_tokens * 20) : support_below((uint64_t)most_tokens + 1));
+    int64_t tokens = (int64_t)(support_below(50) == 0 ? support_below((uint64_t)most_tokens * 20 + 1) : support_below((uint64_t)most_tokens + 1));
     char *id;
     uint32_t *token;
     float *label;
