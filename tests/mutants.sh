@@ -24,7 +24,13 @@ utf8_first_vector|preprocess/utf8.c|_mm256_alignr_epi8(x, across, 13)|_mm256_ali
 utf8_fourth_byte|preprocess/utf8.c|_mm256_set1_epi8(0xF0 - 0x80)|_mm256_set1_epi8(0xF1 - 0x80)|^tokens$
 clean_bare_name|preprocess/clean.c|(e = find_entity(p, n)) && e->bare|(e = find_entity(p, n))|^clean$
 manifest_seal|store/manifest.c|memcmp(seal + SEAL_HEAD, hex, HASH_HEX - 1) != 0|memcmp(seal + SEAL_HEAD, hex, HASH_HEX - 2) != 0|^manifest$
-split_cut|preprocess/splits.c|state ^= counted[k].flips;|state = counted[k].flips;|^csv_cuts$
+split_cut|preprocess/splits.c|w->state ^= one.strict.flips;|w->state = one.strict.flips;|^csv_cuts$
+closing_quote|preprocess/csv_scan_body.h|x->closed = closes >> last & 1;|x->closed = 0;|^csv_(scan|cuts)$
+giant_field|preprocess/csv.c|*too_long = at - field > r->longest_field;|*too_long = at - field >= r->longest_field;|^csv_cuts$
+pandas_eaten|preprocess/csv_pandas.c|{PANDAS_EATEN, 0}|{PANDAS_START, DECIDES}|^csv_pandas$
+pandas_region|preprocess/csv_pandas.c|r.first = a->keeps ? PANDAS_BEFORE : a->region;|r.first = a->region;|^csv_pandas$
+gzip_member|preprocess/packed.c|            inflateReset(z);\n|            z->total_out = 0;\n|^csv_packed$
+zstd_cut|preprocess/packed.c|return wants ? end_inside(u, begin, sizeof(uint32_t)) : STATUS_OK;|return STATUS_OK;|^csv_packed$
 max_last_on_ties|model/cpu/kernel_point.c|where = veci_select(greater, veci_set((uint32_t)t), where);|where = veci_select(vec_gt(best, x), where, veci_set((uint32_t)t));|^ops$
 mean_divisor|model/cpu/kernel_point.c|vec_div(sum, vec_set((float)(end - first)))|vec_div(sum, vec_set((float)(end - first + 1)))|^ops$
 decayed_bias|model/tensors.c|!strstr(t->name, "bias") &&||^(model_oracle|train_adamw)$
