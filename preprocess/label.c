@@ -53,6 +53,10 @@ static bool value_of(const char *p, size_t n, double *value)
 
 bool label_read(const char *text, size_t n, const label_rule *rule, float *out)
 {
+    if (n == 1 && (text[0] == '0' || text[0] == '1') && !rule->has_unlabelled) { /* nearly every label there is */
+        *out = text[0] == '1';
+        return true;
+    }
     *out = NAN;
     if (missing_is_word(text, n))
         return true;
@@ -63,9 +67,7 @@ bool label_read(const char *text, size_t n, const label_rule *rule, float *out)
     if (n == 0)
         return true;
     double value;
-    if (n == 1 && (text[0] == '0' || text[0] == '1'))
-        value = text[0] - '0'; /* nearly every label there is */
-    else if (!is_number(text, n) || !value_of(text, n, &value))
+    if (!is_number(text, n) || !value_of(text, n, &value))
         return false;
     if (rule->has_unlabelled && value == rule->unlabelled)
         return true;

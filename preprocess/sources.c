@@ -12,6 +12,8 @@
 #include "common/log.h"
 #include "common/stop.h"
 
+#define UNPACKED ".unpacked" /* below the folder of the output */
+
 status sources_open(char *const *paths, int64_t count, csv_sources *out)
 {
     *out = (csv_sources){.count = count};
@@ -68,6 +70,15 @@ static status make_folder(csv_sources *s)
     return file_make_folder(s->folder);
 }
 
+status sources_remove_left(const char *out)
+{
+    char *folder;
+    TRY(file_join(out, UNPACKED, &folder));
+    status st = file_remove_tree(folder);
+    free(folder);
+    return st;
+}
+
 static status name_plain(csv_sources *s, int64_t i)
 {
     char name[40];
@@ -115,7 +126,7 @@ status sources_unpack(csv_sources *s, const char *out, int64_t memory)
     status st = memory_new(&s->out, strlen(out) + 1, "a path");
     if (st == STATUS_OK) {
         memcpy(s->out, out, strlen(out));
-        st = file_join(out, ".unpacked", &s->folder);
+        st = file_join(out, UNPACKED, &s->folder);
     }
     for (int64_t i = 0; i < s->count && st == STATUS_OK; i++)
         st = name_plain(s, i);

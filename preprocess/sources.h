@@ -44,6 +44,8 @@ status sources_share_hashes(csv_sources *s, status mine);
 status sources_list(const csv_sources *s, char **out);
 /* Collective. Errors: those of packed_unpack, of the first input that has one; STATUS_STOPPED. */
 status sources_unpack(csv_sources *s, const char *out, int64_t memory);
+/* Local, for who has claimed `out`: removes what a killed run has unpacked there. */
+status sources_remove_left(const char *out);
 /* Collective after sources_unpack: removes what that made. */
 void sources_close(csv_sources *s);
 

@@ -214,6 +214,12 @@ done:
     return st;
 }
 
+static status claim_clean_folder(stage_state *s)
+{
+    TRY(claim_folder(s));
+    return sources_remove_left(s->o->out);
+}
+
 static status unpack_sources(stage_state *s)
 {
     if (!sources_packed(&s->sources))
@@ -245,7 +251,8 @@ static status write_parts(stage_state *s, FILE *report)
                          .clean = o->tokenizer.clean != 0, .out = o->out};
     TRY(comm_agree(parts_plan(&s->job, &s->parts)));
     TRY(comm_agree(survey_create(s->checked.langs.count, s->checked.labels, o->report_length, tokenizer_special_ids(s->tokenizer).unk, &s->counts)));
-    TRY(comm_agree(comm_rank() == 0 && s->claim < 0 ? claim_folder(s) : STATUS_OK));
+    if (!sources_packed(&s->sources))
+        TRY(comm_agree(comm_rank() == 0 ? claim_clean_folder(s) : STATUS_OK));
     TRY(parts_write(&s->parts, &s->counts));
     TRY(comm_agree(comm_rank() == 0 ? write_manifest(s) : STATUS_OK));
     survey_unite(&s->counts);
