@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/comm.h"
+#include "common/log.h"
 #include "preprocess/utf8.h"
 
 /* What comes first in an input. */
@@ -67,8 +68,12 @@ static status check_header(check_state *c, int64_t i)
     if (in->file.dialect != CSV_PANDAS)
         return STATUS_OK;
     TRY(csv_reader_next(c->reader, &event));
-    if (event == CSV_RECORD && csv_reader_width(c->reader) > columns->width)
-        columns_shift(columns, csv_reader_width(c->reader) - columns->width);
+    int64_t more = event == CSV_RECORD ? csv_reader_width(c->reader) - columns->width : 0;
+    if (more > 0) {
+        log_warn("%s: its first record has %lld fields, the header %lld: as pandas has it, the first %lld of each record are names of rows, and left out",
+                 in->file.path, (long long)csv_reader_width(c->reader), (long long)columns->width, (long long)more);
+        columns_shift(columns, more);
+    }
     return STATUS_OK;
 }
 

@@ -185,6 +185,8 @@ START_TEST(forgiven)
     ck_ok(manifest_read(path, &m));
     ck_assert_ptr_nonnull(strstr(m.identity, "csv = pandas\n"));
     manifest_free(&m);
+    put("more.csv", "id,comment_text\n7,a1,fine\n8,a2,too\n");
+    expect("--vocab v --out m --csv pandas more.csv", 0, "more.csv: its first record has 3 fields, the header 2");
     snprintf(path, sizeof path, "%s/f.csv.gz", folder);
     trace_write_file(path, packed, packed_case(PACKED_GZIP, (const uint8_t *)text, sizeof text - 1, 2, packed, NULL));
     expect("--vocab v --out g --csv pandas f.csv.gz", 0, "f.csv.gz: gzip: one rank unpacks it");
