@@ -116,6 +116,11 @@ static void check(int64_t lanes, int64_t stripe)
     float *want = reference(lanes);
     ck_ok(sums_create(be, table, first, end, LANE_TOKENS, &s));
     ck_ok(reduce_create(be, table, lanes, LANE_TOKENS, stripe, REDUCE_EXACT, &r));
+    /* Every parameter has one owner. */
+    ck_assert_int_eq(reduce_first_parameter(table, stripe, 0, ranks), 0);
+    ck_assert_int_eq(reduce_first_parameter(table, stripe, ranks, ranks), table->trainable);
+    for (int k = 0; k < ranks; k++)
+        ck_assert_int_le(reduce_first_parameter(table, stripe, k, ranks), reduce_first_parameter(table, stripe, k + 1, ranks));
     for (int again = 0; again < 2; again++) { /* nothing may be left over from the step before */
         at = reduce_first_parameter(table, stripe, rank, ranks);
         sums_begin(s);
