@@ -15,7 +15,7 @@ for build in "$@"; do
     compiler=${build%:*} level=${build#*:}
     command -v "$compiler" >/dev/null || { echo "absent: $compiler"; continue; }
     log=$work/log
-    { CC=$compiler cmake -S . -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE="-$level" -DFRETSAW_MPI=OFF -DFRETSAW_BENCH=OFF &&
+    { CC=$compiler cmake -S . -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE="-$level" -DFRETSAW_MPI=OFF -DFRETSAW_BENCH=OFF -DFRETSAW_CUDA=OFF &&
         cmake --build "$work/build" --target program_train train_make_data; } >"$log" 2>&1 || { tail -20 "$log"; wrong "$build does not build"; rm -rf "$work/build"; continue; }
     bin=$work/build/bin
     rm -rf "$work/data" && mkdir "$work/data"

@@ -26,11 +26,11 @@ say "tests: release"
 ctest --no-tests=error --test-dir build/release --output-on-failure -j "$jobs" "${exclude[@]}"
 
 say "build and tests: address and undefined-behaviour sanitizers"
-jobs/build.sh build/asan-ubsan -DCMAKE_BUILD_TYPE=Debug -DFRETSAW_SANITIZE=address,undefined -DFRETSAW_BENCH=OFF
+jobs/build.sh build/asan-ubsan -DCMAKE_BUILD_TYPE=Debug -DFRETSAW_SANITIZE=address,undefined -DFRETSAW_BENCH=OFF -DFRETSAW_CUDA=OFF
 ctest --no-tests=error --test-dir build/asan-ubsan --output-on-failure -j "$jobs" -LE 'slow|release-only'
 
 say "build and tests: thread sanitizer, without MPI"
-jobs/build.sh build/tsan-solo -DCMAKE_BUILD_TYPE=Debug -DFRETSAW_SANITIZE=thread -DFRETSAW_MPI=OFF -DFRETSAW_BENCH=OFF
+jobs/build.sh build/tsan-solo -DCMAKE_BUILD_TYPE=Debug -DFRETSAW_SANITIZE=thread -DFRETSAW_MPI=OFF -DFRETSAW_BENCH=OFF -DFRETSAW_CUDA=OFF
 ctest --no-tests=error --test-dir build/tsan-solo --output-on-failure -j "$jobs" -L threads
 
 tests/device.sh $slow

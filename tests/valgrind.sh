@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath -m "${1:-build/valgrind}")
-jobs/build.sh "$build" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFRETSAW_MPI=OFF -DFRETSAW_TESTS=OFF -DFRETSAW_BENCH=OFF
+jobs/build.sh "$build" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DFRETSAW_MPI=OFF -DFRETSAW_TESTS=OFF -DFRETSAW_BENCH=OFF -DFRETSAW_CUDA=OFF
 source=$PWD sample=$PWD/sample
 work=$(mktemp -d "${TMPDIR:-/tmp}/fretsaw-valgrind-XXXXXX")
 trap 'rm -rf "$work"' EXIT

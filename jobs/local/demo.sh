@@ -15,7 +15,10 @@ jobs/setup.sh build
 . jobs/mpi.sh
 
 say "2. build"
-jobs/build.sh build/release -DCMAKE_BUILD_TYPE=Release -DFRETSAW_TESTS=OFF -DFRETSAW_BENCH=OFF
+# The device back end takes minutes to compile: only where a device is.
+cuda=OFF
+[ -e /dev/nvidiactl ] && cuda=AUTO
+jobs/build.sh build/release -DCMAKE_BUILD_TYPE=Release -DFRETSAW_TESTS=OFF -DFRETSAW_BENCH=OFF -DFRETSAW_CUDA=$cuda
 bin=build/release/bin
 launch=(mpirun -np "$ranks")
 mkdir -p "$out"
