@@ -84,7 +84,7 @@ static status run(char *path, int rounds)
     double gb = (double)s.input[0].file.bytes / 1e9;
     printf("%s: %.1f MB, %lld records, %lld fields of %.1f MB\n", path, gb * 1e3, (long long)all.records, (long long)all.fields,
            (double)all.bytes / 1e6);
-    printf("counting at every cut %.2f GB/s; records and fields found %.2f GB/s; every field unquoted too %.2f GB/s; a plain read of the file %.2f GB/s\n",
+    printf("counting at every cut %.2f GB/s; records and fields found %.2f GB/s; every field unquoted too %.2f GB/s; a plain read %.2f GB/s\n",
            gb / best[0], gb / best[1], gb / best[2], gb / best[3]);
     printf("sum of the plain read %llx\n", (unsigned long long)sum);
 done:

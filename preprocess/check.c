@@ -70,7 +70,7 @@ static status check_header(check_state *c, int64_t i)
     TRY(csv_reader_next(c->reader, &event));
     int64_t more = event == CSV_RECORD ? csv_reader_width(c->reader) - columns->width : 0;
     if (more > 0) {
-        log_warn("%s: its first record has %lld fields, the header %lld: as pandas has it, the first %lld of each record are names of rows, and left out",
+        log_warn("%s: its first record has %lld fields, the header %lld: as pandas has it, the first %lld of each record are names of rows, left out",
                  in->file.path, (long long)csv_reader_width(c->reader), (long long)columns->width, (long long)more);
         columns_shift(columns, more);
     }

@@ -1,6 +1,6 @@
 /* Records of a CSV from a byte range of a file: quotes only around a whole field and doubled inside, records that end with LF or
- * CRLF, empty lines skipped, every record as many fields as the header; anything else is a fault with its record and byte. That is the strict dialect;
- * what the other one takes is in csv_pandas.h.
+ * CRLF, empty lines skipped, every record as many fields as the header; anything else is a fault with its record and byte. That is the strict
+ * dialect; what the other one takes is in csv_pandas.h.
  *
  *     csv_reader *r;
  *     TRY(csv_reader_create(memory, &r));

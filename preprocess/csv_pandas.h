@@ -1,5 +1,5 @@
-/* CSVs as pandas.read_csv takes them with its default (C) engine: what its automaton does to any run of bytes, in whatever state the run is entered, so
- * that ranks can share a file. csv.h reads the records.
+/* CSVs as pandas.read_csv takes them with its default (C) engine: what its automaton does to any run of bytes, in whatever state the run is
+ * entered, so that ranks can share a file. csv.h reads the records.
  *
  *     pandas_rules rules;
  *     pandas_set_rules(',', &rules);

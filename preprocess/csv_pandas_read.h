@@ -7,8 +7,8 @@
  *         pandas_reader_field(r, 2, &field);
  *     pandas_reader_free(r);
  *
- * range.width: fields of a record, to which short ones are filled up and beyond which a record is ragged, except for the header, which has what it has; 0:
- * every record has what it has. A field may fill half of `memory`, a record all of it. Local; functions as in csv.h.
+ * range.width: fields of a record, to which short ones are filled up and beyond which a record is ragged, except for the header, which has what
+ * it has; 0: every record has what it has. A field may fill half of `memory`, a record all of it. Local; functions as in csv.h.
  */
 #ifndef FRETSAW_PREPROCESS_CSV_PANDAS_READ_H
 #define FRETSAW_PREPROCESS_CSV_PANDAS_READ_H

@@ -103,7 +103,8 @@ static status cut_short(const unpacking *u)
 
 static status followed(const unpacking *u)
 {
-    return fail(STATUS_INPUT, "%s: byte %llu: what follows the %s data is no %s; cut it off, or get the file again", u->path, place(u), u->name, u->name);
+    return fail(STATUS_INPUT, "%s: byte %llu: what follows the %s data is no %s; cut it off, or get the file again", u->path, place(u), u->name,
+                u->name);
 }
 
 static status damaged(const unpacking *u, const char *why)
@@ -180,8 +181,9 @@ static status zstd_fault(unpacking *u, size_t result, bool between, uint64_t beg
     if (code == ZSTD_error_memory_allocation)
         return fail(STATUS_RESOURCE, "%s: out of memory for unpacking", u->path);
     if (code == ZSTD_error_frameParameter_windowTooLarge)
-        return fail(STATUS_INPUT, "%s: byte %llu: its zstd frame needs a larger window than half of --memory; give more, or pack it again without --long",
-                    u->path, (unsigned long long)begin);
+        return fail(STATUS_INPUT,
+                    "%s: byte %llu: its zstd frame needs a larger window than half of --memory; give more, or pack it again without --long", u->path,
+                    (unsigned long long)begin);
     if (code != ZSTD_error_prefix_unknown || begin == 0)
         return damaged(u, ZSTD_getErrorName(result));
     if (between) {

@@ -47,7 +47,8 @@ static void write_inputs(const char *tail)
             FILE *f = open_memstream(&text, &n);
             fputs("id,comment_text,toxic\n", f);
             for (int r = 0; r < ROWS; r++)
-                fprintf(f, "%d,\"comment %llu, you\nare number %llu\",%d\n", r, (unsigned long long)support_random(), (unsigned long long)support_below(99), r % 2);
+                fprintf(f, "%d,\"comment %llu, you\nare number %llu\",%d\n", r, (unsigned long long)support_random(),
+                        (unsigned long long)support_below(99), r % 2);
             fputs(i == 1 ? tail : "", f);
             fclose(f);
             trace_write_file(plain[i], text, n);

@@ -1,4 +1,4 @@
-/* The stage with --csv pandas on any number of ranks: a file that only pandas takes gives the rows of its well-formed twin, at any split; its faults. */
+/* The stage with --csv pandas on any number of ranks: a file that only pandas takes gives the rows of its well-formed twin, at any split. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -33,7 +33,8 @@ static void put_row(FILE *forgiven, FILE *twin, int row)
     };
     size_t t = support_below(sizeof texts / sizeof *texts);
     bool label = support_below(4) || row == 0;
-    fprintf(forgiven, "%s%d,%d,%s%s%s", support_below(9) || row == 0 ? "" : "  ", row, row, texts[t].forgiven, label ? ",1" : "", ends[support_below(6)]);
+    fprintf(forgiven, "%s%d,%d,%s%s%s", support_below(9) || row == 0 ? "" : "  ", row, row, texts[t].forgiven, label ? ",1" : "",
+            ends[support_below(6)]);
     fprintf(twin, "%d,%s,%s\n", row, texts[t].twin, label ? "1" : "");
 }
 

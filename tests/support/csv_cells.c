@@ -1,6 +1,7 @@
 /* What the reader of the pandas dialect makes of files, for csv_pandas.py: a line of JSON a file on standard output.
  *     csv_cells DELIMITER < list of "SPLIT PATH" lines
- * {"fault": "", "header": [cells], "width": fields of the other records, "records": [[cells], ...]}; invalid UTF-8 as U+FFFD. With a fault, what is before it. */
+ * {"fault": "", "header": [cells], "width": fields of the other records, "records": [[cells], ...]}; invalid UTF-8 as U+FFFD. With a fault, what
+ * is before it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,8 +68,8 @@ static status read_file(char *path, int64_t split, char delimiter, csv_reader *r
                 TRY(add_record(r, one));
         }
     }
-    json_t *all = json_pack("{s:s, s:o, s:I, s:o}", "fault", event == CSV_FAULT ? csv_fault_name(csv_reader_fault(r)->kind) : "", "header", header, "width",
-                            (json_int_t)width, "records", records);
+    const char *fault = event == CSV_FAULT ? csv_fault_name(csv_reader_fault(r)->kind) : "";
+    json_t *all = json_pack("{s:s, s:o, s:I, s:o}", "fault", fault, "header", header, "width", (json_int_t)width, "records", records);
     json_dumpf(all, stdout, JSON_COMPACT | JSON_ENSURE_ASCII);
     putchar('\n');
     json_decref(all);

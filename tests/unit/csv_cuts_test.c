@@ -259,7 +259,8 @@ START_TEST(giant_fields_are_measured)
     make_path();
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         for (int64_t over = -1; over <= 1; over++) {
-            size_t n = (size_t)snprintf((char *)p, 100, "a,b\n1,x\n2,%s", ends[i][0] == '"' || !ends[i][0] ? "\"" : ""), length = HALF - 2 + (size_t)(over + (int64_t)support_below(3));
+            size_t n = (size_t)snprintf((char *)p, 100, "a,b\n1,x\n2,%s", ends[i][0] == '"' || !ends[i][0] ? "\"" : "");
+            size_t length = HALF - 2 + (size_t)(over + (int64_t)support_below(3));
             memset(p + n, 'z', length);
             n += length;
             n += (size_t)snprintf((char *)p + n, 100, "%s%s", ends[i], ends[i][0] ? "3,x\n" : "");

@@ -33,7 +33,8 @@ static status unpack(const uint8_t *p, size_t n, int64_t memory, char **text, si
     ck_ok(packed_look(path, &kind));
     FILE *f = fopen(target, "wb");
     ck_assert_ptr_nonnull(f);
-    status st = kind == PACKED_NOT ? STATUS_OK : packed_unpack(path, kind, &(packed_target){.fd = fileno(f), .path = target, .memory = memory}, &written);
+    const packed_target to = {.fd = fileno(f), .path = target, .memory = memory};
+    status st = kind == PACKED_NOT ? STATUS_OK : packed_unpack(path, kind, &to, &written);
     ck_assert_int_eq(fclose(f), 0);
     ck_ok(file_read_all(target, 0, text, bytes));
     ck_assert_uint_eq(*bytes, written);
@@ -198,6 +199,6 @@ END_TEST
 
 int main(void)
 {
-    return support_run("csv_packed", (const TTest *[]){any_parts_unpack, every_cut_is_found, what_follows_is_found, damage_is_found, windows_are_bounded,
-                                                       tables_are_read_packed, NULL});
+    return support_run("csv_packed", (const TTest *[]){any_parts_unpack, every_cut_is_found, what_follows_is_found, damage_is_found,
+                                                       windows_are_bounded, tables_are_read_packed, NULL});
 }

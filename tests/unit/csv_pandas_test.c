@@ -1,4 +1,4 @@
-/* The pandas dialect in pieces against the slow reader of the whole: hand-made corners and random bytes at every cut, tables over the window's chunks. */
+/* The pandas dialect in pieces against the slow reader of the whole: hand-made corners and random bytes at every cut, records over chunks. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -39,8 +39,8 @@ static void same_record(csv_reader *r, const slow_pandas *slow, const char *what
         csv_field f;
         csv_reader_field(r, k, &f);
         slow_cell c = (size_t)k < count ? slow->cell[first + (size_t)k] : (slow_cell){0};
-        ck_assert_msg(f.bytes == c.bytes && memcmp(f.text, slow->text + c.from, c.bytes) == 0, "%s: record %lld, field %lld is '%.*s'", what, (long long)record,
-                      (long long)k, (int)f.bytes, f.text);
+        ck_assert_msg(f.bytes == c.bytes && memcmp(f.text, slow->text + c.from, c.bytes) == 0, "%s: record %lld, field %lld is '%.*s'", what,
+                      (long long)record, (long long)k, (int)f.bytes, f.text);
     }
 }
 
@@ -52,7 +52,8 @@ static void compare_at(const uint8_t *p, size_t n, const slow_pandas *slow, int6
     csv_quote_text((const char *)p, n, shown, sizeof shown);
     snprintf(what, sizeof what, "split %lld of %zu bytes: %s", (long long)split, n, shown);
     ck_ok(csv_reader_create(memory, &r));
-    ck_ok(splits_open(&(splits_request){.path = (char *[]){path}, .count = 1, .split_bytes = split, .dialect = CSV_PANDAS, .delimiter = delimiter}, &s));
+    const splits_request request = {.path = (char *[]){path}, .count = 1, .split_bytes = split, .dialect = CSV_PANDAS, .delimiter = delimiter};
+    ck_ok(splits_open(&request, &s));
     int64_t header, width = width_of(&s, r, &header), seen = 0;
     csv_event event = CSV_END;
     for (int64_t i = 0; i < s.count && event != CSV_FAULT; i++) {
@@ -63,11 +64,13 @@ static void compare_at(const uint8_t *p, size_t n, const slow_pandas *slow, int6
             ck_ok(csv_reader_next(r, &event));
             if (event != CSV_RECORD)
                 break;
-            ck_assert_msg(csv_reader_record(r) == seen++, "%s: record %lld comes as number %lld", what, (long long)seen - 1, (long long)csv_reader_record(r));
+            ck_assert_msg(csv_reader_record(r) == seen, "%s: record %lld comes as number %lld", what, (long long)seen,
+                          (long long)csv_reader_record(r));
+            seen++;
             same_record(r, slow, what);
         }
-        ck_assert_msg(event == CSV_FAULT || here == s.split[i].records, "%s: split %lld has %lld records, %lld were counted", what, (long long)i, (long long)here,
-                      (long long)s.split[i].records);
+        ck_assert_msg(event == CSV_FAULT || here == s.split[i].records, "%s: split %lld has %lld records, %lld were counted", what, (long long)i,
+                      (long long)here, (long long)s.split[i].records);
     }
     ck_assert_msg((event == CSV_FAULT ? csv_reader_fault(r)->kind : CSV_FINE) == slow->kind, "%s: %s", what, csv_fault_name(slow->kind));
     ck_assert_msg(seen == slow->records, "%s: %lld records of %lld", what, (long long)seen, (long long)slow->records);
@@ -88,11 +91,46 @@ static void compare(const void *p, size_t n, int64_t first, int64_t last, char d
 START_TEST(corners_at_every_cut)
 {
     static const char *const texts[] = {
-        "", "\n", "\r", " ", "\xEF\xBB\xBF", "\xEF\xBB\xBF" "a,b\n1,2\n", "a,b\n1,2", "a,b\r1,2\r3,4", "a,b\r\n1,2\r\n", "a,b\n1\n2,3\n", "a,b\n1,2,3\n4\n",
-        "a,b\n1,2\n3,4,5\n", "a,b\n\"x\"y\"z\",w\n", "a,b\n1,\"x", "a,b\n1,\"x\"\"\n", "a,b\n1,x\"y\n", "a,b\n \"x\",y\n", " a,b\n1,2\n", "\n \n\ta,b\n  \n1,2\n",
-        "a,b\r\r x,y\r", "a,b\n\r\r x,y\n", "a,b\n  \r\r x,y\n", "a,b\n\r  \r x,y\n", "a,b\n\r  \r\rx,y\n", "a,b\n\r\n x,y\n", "a,b\r,x\n", "a,b\r \r x\n",
-        "a,b\n1,2\r \r\r\t,\n", "\r\r a,b\n1,2\n", "a\r\"x\r\ny\"\r\"z\"\r", "a,b\n\"1\"\r\n\"2\",\n,\n", "a,b\n\r \n\r  x,1\n", "a,b\n\r,x\n", "a,b\n\r, x\n",
-        "a,b\n\r,,x\n", "a,b\n\r,\r,,x\n", "a,b\n \r,\"x\",\n", "a,b\n\r, \r,  ,\"\n", "a,b\n1,2\r,x\r\r,", "a,b\n\r, \n\r,",
+        "",
+        "\n",
+        "\r",
+        " ",
+        "\xEF\xBB\xBF",
+        "\xEF\xBB\xBFi,j\n1,2\n",
+        "a,b\n1,2",
+        "a,b\r1,2\r3,4",
+        "a,b\r\n1,2\r\n",
+        "a,b\n1\n2,3\n",
+        "a,b\n1,2,3\n4\n",
+        "a,b\n1,2\n3,4,5\n",
+        "a,b\n\"x\"y\"z\",w\n",
+        "a,b\n1,\"x",
+        "a,b\n1,\"x\"\"\n",
+        "a,b\n1,x\"y\n",
+        "a,b\n \"x\",y\n",
+        " a,b\n1,2\n",
+        "\n \n\ta,b\n  \n1,2\n",
+        "a,b\r\r x,y\r",
+        "a,b\n\r\r x,y\n",
+        "a,b\n  \r\r x,y\n",
+        "a,b\n\r  \r x,y\n",
+        "a,b\n\r  \r\rx,y\n",
+        "a,b\n\r\n x,y\n",
+        "a,b\r,x\n",
+        "a,b\r \r x\n",
+        "a,b\n1,2\r \r\r\t,\n",
+        "\r\r a,b\n1,2\n",
+        "a\r\"x\r\ny\"\r\"z\"\r",
+        "a,b\n\"1\"\r\n\"2\",\n,\n",
+        "a,b\n\r \n\r  x,1\n",
+        "a,b\n\r,x\n",
+        "a,b\n\r, x\n",
+        "a,b\n\r,,x\n",
+        "a,b\n\r,\r,,x\n",
+        "a,b\n \r,\"x\",\n",
+        "a,b\n\r, \r,  ,\"\n",
+        "a,b\n1,2\r,x\r\r,",
+        "a,b\n\r, \n\r,",
     };
     make_path();
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -125,7 +163,7 @@ START_TEST(random_bytes_at_every_cut)
     for (int i = 0; i < 200; i++) { /* blanks over whole pieces */
         size_t n = support_below(sizeof p);
         for (size_t k = 0; k < n; k++)
-            p[k] = support_below(300) ? ' ' : (uint8_t)"a,\r\n\""[support_below(5)];
+            p[k] = support_below(300) ? ' ' : (uint8_t) "a,\r\n\""[support_below(5)];
         int64_t split = 250 + (int64_t)support_below(700);
         compare(p, n, split, split, ',');
     }
@@ -150,7 +188,7 @@ START_TEST(long_records_over_chunks)
                 p[n++] = (uint8_t)(quotes ? "ab \n\r,"[support_below(6)] : "ab \"c"[support_below(5)]);
             if (quotes)
                 p[n++] = '"';
-            p[n] = (uint8_t)"\n\r\r\n\r"[support_below(5)];
+            p[n] = (uint8_t) "\n\r\r\n\r"[support_below(5)];
             n++;
         }
         trace_write_file(path, p, n);
@@ -201,7 +239,8 @@ int main(int argc, char **argv)
 {
     if (comm_open(&argc, &argv) != STATUS_OK)
         return 1;
-    int failed = support_run("csv_pandas", (const TTest *[]){corners_at_every_cut, random_bytes_at_every_cut, long_records_over_chunks, limits_are_kept, NULL});
+    int failed = support_run("csv_pandas",
+                             (const TTest *[]){corners_at_every_cut, random_bytes_at_every_cut, long_records_over_chunks, limits_are_kept, NULL});
     comm_close();
     return failed;
 }

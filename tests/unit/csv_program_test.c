@@ -270,7 +270,8 @@ int main(int argc, char **argv)
     if (comm_open(&argc, &argv) != STATUS_OK) /* for the libraries' sake; the program runs by itself */
         return 1;
     unsetenv("OMPI_COMM_WORLD_SIZE");
-    int failed = support_run("csv_program", (const TTest *[]){usage, bad_inputs, good_run, a_cell_of_a_gigabyte, forgiven, fill_in_identity, words_of_older_pandas, tabs, no_place_to_write, view, NULL});
+    int failed = support_run("csv_program", (const TTest *[]){usage, bad_inputs, good_run, a_cell_of_a_gigabyte, forgiven, fill_in_identity,
+                                                              words_of_older_pandas, tabs, no_place_to_write, view, NULL});
     comm_close();
     return failed;
 }
