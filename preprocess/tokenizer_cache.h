@@ -200,6 +200,7 @@ static inline bool cache_find_tiny(const tokenizer_cache *c, const cache_word *w
     const cache_tiny *e = cache_tiny_at(c, w->hash);
     uint64_t key = w->key[0];
     size_t i = (size_t)(e->key[1] == key) + 2 * (size_t)(e->key[2] == key) + 3 * (size_t)(e->key[3] == key);
+    i &= CACHE_WAYS - 1; /* a word of NULs equals every empty key, which has no ids either */
     const cache_ids *found = &e->ids[i];
     if (__builtin_expect(e->key[i] != key, 0) && (!e->key[CACHE_WAYS - 1] || !(found = cache_tiny_beside(c, w))))
         return false;

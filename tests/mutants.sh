@@ -23,6 +23,7 @@ missing_word|preprocess/missing.c|"n/a",|"N/a",|^csv_oracle$
 utf8_first_vector|preprocess/utf8.c|_mm256_alignr_epi8(x, across, 13)|_mm256_alignr_epi8(x, across, 14)|^tokens$
 utf8_fourth_byte|preprocess/utf8.c|_mm256_set1_epi8(0xF0 - 0x80)|_mm256_set1_epi8(0xF1 - 0x80)|^tokens$
 clean_bare_name|preprocess/clean.c|(e = find_entity(p, n)) && e->bare|(e = find_entity(p, n))|^clean$
+cache_of_nuls|preprocess/tokenizer_cache.h|i &= CACHE_WAYS - 1;|i &= 7;|^tokens_cache$
 manifest_seal|store/manifest.c|memcmp(seal + SEAL_HEAD, hex, HASH_HEX - 1) != 0|memcmp(seal + SEAL_HEAD, hex, HASH_HEX - 2) != 0|^manifest$
 split_cut|preprocess/splits.c|w->state ^= one.strict.flips;|w->state = one.strict.flips;|^csv_cuts$
 closing_quote|preprocess/csv_scan_body.h|x->closed = closes >> last & 1;|x->closed = 0;|^csv_(scan|cuts)$

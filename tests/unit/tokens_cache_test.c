@@ -105,15 +105,41 @@ START_TEST(keys)
         cache_set_word(&b, upper, n, false);
         ck_assert(!cache_find(&c, &b, n, got, &count));
     }
-    memset(upper, 0, sizeof upper);
-    cache_set_word(&a, upper, 20, false);
-    ck_ok(cache_store(&c, &a, 20, ids, 2));
-    ck_assert(!cache_find(&c, &a, 20, got, &count) || count == 0);
     cache_free(&c);
+}
+END_TEST
+
+/* Words of NULs have no ids and look like empty entries: never kept, and never found with ids, however full their place is. */
+START_TEST(words_of_nul)
+{
+    for (int k = 0; k <= CACHE_WAYS; k++) {
+        tokenizer_cache c;
+        uint32_t ids[CACHE_LARGE_IDS] = {7, 8, 9}, got[CACHE_LARGE_IDS];
+        size_t count;
+        char nul[CACHE_LARGE_KEY] = {0};
+        ck_ok(cache_create(&c));
+        /* k words where those of NULs belong, as many as there is room for in the place behind. */
+        for (int there[2] = {0, 0}; there[0] < k || there[1] < CACHE_WAYS;) {
+            cache_word w = {.key = {support_random() | 1}};
+            w.hash = cache_tiny_hash(w.key[0]);
+            size_t place = (size_t)(cache_tiny_at(&c, w.hash) - c.tiny);
+            if (place < 2 && there[place] < (place ? CACHE_WAYS : k)) {
+                ck_ok(cache_store(&c, &w, CACHE_TINY_KEY, ids, 3));
+                there[place]++;
+            }
+        }
+        for (size_t n = 1; n <= CACHE_LARGE_KEY; n++) {
+            cache_word w;
+            cache_set_word(&w, nul, n, false);
+            ck_ok(cache_store(&c, &w, n, ids, 2));
+            ck_assert(!cache_find(&c, &w, n, got, &count) || count == 0);
+        }
+        cache_free(&c);
+    }
 }
 END_TEST
 
 int main(void)
 {
-    return support_run("cache of words", (const TTest *[]){keys, few_are_forgotten, full_tables_stay_right, NULL});
+    return support_run("cache of words", (const TTest *[]){keys, words_of_nul, few_are_forgotten, full_tables_stay_right, NULL});
 }
