@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <xmmintrin.h>
 
 #include "model/cpu/cpu_internal.h"
 
@@ -79,12 +80,20 @@ typedef struct zero_job {
     size_t bytes;
 } zero_job;
 
+/* A gradient is far larger than any cache and read much later: zeros go past the caches, which spares reading what they replace. */
 static void zero_task(void *job, int64_t task, int worker)
 {
     const zero_job *z = job;
-    size_t from = (size_t)task * ZERO_GRAIN, n = z->bytes - from < ZERO_GRAIN ? z->bytes - from : ZERO_GRAIN;
+    size_t from = (size_t)task * ZERO_GRAIN, n = z->bytes - from < ZERO_GRAIN ? z->bytes - from : ZERO_GRAIN, i = 0;
+    unsigned char *p = z->p + from;
     (void)worker;
-    memset(z->p + from, 0, n);
+    if (n == ZERO_GRAIN && (uintptr_t)p % 16 == 0) {
+        for (; i < n; i += 64)
+            for (int k = 0; k < 4; k++)
+                _mm_stream_ps((float *)(void *)(p + i) + 4 * k, _mm_setzero_ps());
+        _mm_sfence();
+    }
+    memset(p + i, 0, n - i);
 }
 
 static void cpu_zero(backend *be, void *p, size_t bytes)
@@ -138,6 +147,7 @@ static void cpu_close(backend *be)
         return;
     for (int w = 0; cpu->scratch && w < cpu->workers; w++) {
         free(cpu->scratch[w].words);
+        free(cpu->scratch[w].counters);
         free(cpu->scratch[w].scores);
         free(cpu->scratch[w].gradients);
         free(cpu->scratch[w].kept);
@@ -186,21 +196,26 @@ static const backend_ops cpu_ops = {
 
 /* Bytes of each piece of a worker's scratch. */
 typedef struct scratch_sizes {
-    size_t words, tile, kept;
-    int64_t width;
+    size_t words, counters, tile, kept;
+    int64_t width, most;
 } scratch_sizes;
 
 static scratch_sizes scratch_for(const backend_limits *l)
 {
     int64_t width = round_up(l->longest, 16), most = 2 * l->hidden > width ? 2 * l->hidden : width;
     size_t tile = (size_t)(ATTENTION_TILE * width);
-    return (scratch_sizes){(size_t)(most + 80) * sizeof(uint32_t), tile * sizeof(float), tile / 16 * sizeof(uint16_t), width};
+    return (scratch_sizes){.words = (size_t)(most + 80) * sizeof(uint32_t),
+                           .counters = (size_t)(most / 4 + 16) * sizeof(uint32_t),
+                           .tile = tile * sizeof(float),
+                           .kept = tile / 16 * sizeof(uint16_t),
+                           .width = width,
+                           .most = most};
 }
 
 size_t backend_cpu_bytes(const backend_limits *limits, cpu_isa isa, int workers)
 {
     scratch_sizes s = scratch_for(limits);
-    return (s.words + 2 * s.tile + s.kept) * (size_t)workers + (size_t)limits->rows * sizeof(int64_t) + gemm_workspace_bytes(isa, workers);
+    return (s.words + s.counters + 2 * s.tile + s.kept) * (size_t)workers + (size_t)limits->rows * sizeof(int64_t) + gemm_workspace_bytes(isa, workers);
 }
 
 static status open_scratch(cpu_backend *cpu, const backend_limits *limits)
@@ -211,7 +226,9 @@ static status open_scratch(cpu_backend *cpu, const backend_limits *limits)
     for (int w = 0; w < cpu->workers; w++) {
         cpu_scratch *scratch = &cpu->scratch[w];
         scratch->width = s.width;
+        scratch->most = s.most;
         TRY(new_aligned(s.words, "dropout words", &scratch->words));
+        TRY(new_aligned(s.counters, "dropout counters", &scratch->counters));
         TRY(new_aligned(s.tile, "attention scores", &scratch->scores));
         TRY(new_aligned(s.tile, "attention gradients", &scratch->gradients));
         TRY(new_aligned(s.kept, "attention dropout", &scratch->kept));

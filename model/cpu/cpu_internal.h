@@ -34,7 +34,7 @@ void cpu_run(cpu_backend *cpu, cpu_kernel *kernel, const void *job, int64_t n, i
 enum { LONGEST_ROW = 512 }; /* tokens; dropout's counter has 9 bits for a key */
 
 /* Units a task: long enough to be worth handing out, short enough to share evenly. */
-enum { GRAIN_TOKENS = 8, GRAIN_COLUMNS = 64, GRAIN_ELEMENTS = 1 << 14, GRAIN_PARAMETERS = 1 << 16 };
+enum { GRAIN_TOKENS = 32, GRAIN_COLUMNS = 64, GRAIN_ELEMENTS = 1 << 14, GRAIN_PARAMETERS = 1 << 16 };
 
 /* The operations, as backend.h has them. */
 void cpu_linear_forward(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *weight, const float *bias, float *y);

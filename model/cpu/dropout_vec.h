@@ -13,7 +13,7 @@
 #include "model/cpu/kernels.h"
 
 typedef struct dropout_stream {
-    uint64_t seed;
+    philox_keys key;
     uint32_t c1, c2, c3;
     uint32_t threshold;
     float scale;
@@ -22,7 +22,7 @@ typedef struct dropout_stream {
 VEC dropout_stream dropout_begin(const dropout *d, const batch *b, int64_t row)
 {
     uint64_t sample = b->sample[row];
-    return (dropout_stream){d->seed, (uint32_t)DROPOUT_PURPOSE << 24 | d->layer << 12 | d->site, (uint32_t)sample,
+    return (dropout_stream){philox_keys_of(d->seed), (uint32_t)DROPOUT_PURPOSE << 24 | d->layer << 12 | d->site, (uint32_t)sample,
                             b->epoch << 16 | (uint32_t)(sample >> 32), d->threshold, d->scale};
 }
 
@@ -34,7 +34,7 @@ VEC const uint32_t *dropout_words(const dropout_stream *s, uint32_t first, int64
     uint32_t skip = first % 4, block = first / 4;
     for (int64_t j = 0; j < n + skip; j += 64) {
         veci w[4];
-        vec_philox(s->seed, block + (uint32_t)(j / 4), s->c1, s->c2, s->c3, w);
+        vec_philox(&s->key, block + (uint32_t)(j / 4), s->c1, s->c2, s->c3, w);
         for (int k = 0; k < 4; k++)
             veci_store_full(words + j + 16 * k, w[k]);
     }

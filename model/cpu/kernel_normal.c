@@ -19,7 +19,8 @@ void ISA(normal_block)(uint64_t seed, uint32_t purpose, double deviation, int64_
     uint32_t w[4 * PAIRS];
     double radius[PAIRS], angle[PAIRS], sine[PAIRS], cosine[PAIRS];
     uint64_t pair = (uint64_t)first / 2; /* sixteen from a multiple of sixteen: the low word does not overflow among them */
-    vec_philox(seed, (uint32_t)pair, purpose << 24, (uint32_t)(pair >> 32), 0, word);
+    const philox_keys key = philox_keys_of(seed);
+    vec_philox(&key, (uint32_t)pair, purpose << 24, (uint32_t)(pair >> 32), 0, word);
     for (int k = 0; k < 4; k++)
         veci_store_full(w + 16 * k, word[k]);
     for (int i = 0; i < PAIRS; i++) {

@@ -19,7 +19,10 @@ enum { ATTENTION_TILE = 128 };
 
 /* What one worker needs between two loads: allocated once, when the back end is opened. */
 typedef struct cpu_scratch {
-    uint32_t *words;  /* random words of one row of elements */
+    uint32_t *words;  /* random words of one row of elements, or of some queries: `most` and 80 more */
+    int64_t most;
+    uint32_t *counters; /* of those queries' words, most / 4 and 16 more; for rows of counters_keys keys */
+    int64_t counters_keys;
     float *scores;    /* ATTENTION_TILE x width */
     float *gradients; /* the same */
     uint16_t *kept;   /* ATTENTION_TILE x width / 16: dropout's decisions, a bit an element */

@@ -4,7 +4,8 @@
  *     vec16 cdf, density;
  *     vec_normal(x, &cdf, &density);           // Phi(x) and phi(x): gelu(x) = x Phi(x), its slope Phi(x) + x phi(x)
  *     veci word[4];
- *     vec_philox(seed, c0, c1, c2, c3, word);  // words of counters c0 .. c0+15, counter after counter
+ *     philox_keys key = philox_keys_of(seed);
+ *     vec_philox(&key, c0, c1, c2, c3, word);  // words of counters c0 .. c0+15, counter after counter
  */
 #ifndef FRETSAW_MODEL_CPU_MATH_VEC_H
 #define FRETSAW_MODEL_CPU_MATH_VEC_H
@@ -73,26 +74,58 @@ VEC vec16 vec_gelu_slope(vec16 x)
     return vec_fma(x, density, cdf);
 }
 
-/* Philox4x32-10 (common/rng.h) of sixteen counters (c0 + i, c1, c2, c3): word[k] holds the four words of counters 4k .. 4k+3. */
-VEC void vec_philox(uint64_t seed, uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, veci word[4])
+/* The two keys of each of Philox's ten rounds. */
+typedef struct philox_keys {
+    uint32_t word[20];
+} philox_keys;
+
+VEC philox_keys philox_keys_of(uint64_t seed)
 {
-    /* position 4i + j computes counter 4j + i, which makes the interleaving at the end stay inside 128-bit lanes */
-    static const uint32_t order[16] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
-    const veci m0 = veci_set(0xD2511F53u), m1 = veci_set(0xCD9E8D57u);
-    veci a = veci_add(veci_set(c0), veci_load_full(order)), b = veci_set(c1), c = veci_set(c2), d = veci_set(c3);
+    philox_keys key;
     uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
     for (int round = 0; round < 10; round++) {
-        veci low0, high0, low1, high1;
-        veci_multiply_wide(a, m0, &low0, &high0);
-        veci_multiply_wide(c, m1, &low1, &high1);
-        a = veci_xor(veci_xor(high1, b), veci_set(k0));
-        c = veci_xor(veci_xor(high0, d), veci_set(k1));
-        b = low1;
-        d = low0;
+        key.word[2 * round] = k0;
+        key.word[2 * round + 1] = k1;
         k0 += 0x9E3779B9u;
         k1 += 0xBB67AE85u;
     }
-    veci_interleave(a, b, c, d, word);
+    return key;
+}
+
+/* One round on the even elements of each register. What the odd ones hold is never read: a product takes the even ones alone and leaves its high
+ * half where the odd ones are, so nothing has to be put together before the last round. */
+VEC void philox_round(veci x[4], veci m0, veci m1, veci k0, veci k1)
+{
+    veci p0 = veci_multiply_even(x[0], m0), p1 = veci_multiply_even(x[2], m1);
+    x[0] = veci_xor(veci_xor(veci_odd_to_even(p1), x[1]), k0);
+    x[2] = veci_xor(veci_xor(veci_odd_to_even(p0), x[3]), k1);
+    x[1] = p1;
+    x[3] = p0;
+}
+
+/* Philox4x32-10 (common/rng.h) of sixteen counters (c0[i], c1, c2, c3); element 4i + j of c0 is the first word of counter 4j + i, which makes the
+ * interleaving at the end stay inside 128-bit lanes. word[k] holds the four words of counters 4k .. 4k+3. */
+VEC void vec_philox_each(const philox_keys *key, veci c0, uint32_t c1, uint32_t c2, uint32_t c3, veci word[4])
+{
+    const veci m0 = veci_set(0xD2511F53u), m1 = veci_set(0xCD9E8D57u);
+    veci even[4] = {c0, veci_set(c1), veci_set(c2), veci_set(c3)}, odd[4] = {veci_odd_to_even(c0), even[1], even[2], even[3]};
+    for (int round = 0; round < 10; round++) {
+        veci k0 = veci_set(key->word[2 * round]), k1 = veci_set(key->word[2 * round + 1]);
+        philox_round(even, m0, m1, k0, k1);
+        philox_round(odd, m0, m1, k0, k1);
+    }
+    for (int i = 0; i < 4; i++)
+        even[i] = veci_even_and_odd(even[i], odd[i]);
+    veci_interleave(even[0], even[1], even[2], even[3], word);
+}
+
+/* Where vec_philox_each wants counter i's first word. */
+static const uint32_t philox_order[16] __attribute__((unused)) = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+
+/* Sixteen counters in a row, (c0 + i, c1, c2, c3). */
+VEC void vec_philox(const philox_keys *key, uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, veci word[4])
+{
+    vec_philox_each(key, veci_add(veci_set(c0), veci_load_full(philox_order)), c1, c2, c3, word);
 }
 
 #endif

@@ -1,8 +1,11 @@
-/* Attention: a task is one row and head, which works through tiles of queries; a tile's scores stay in the worker's scratch. */
+/* Attention: a task is one row and some heads, one after another, each in tiles of queries; a tile's scores stay in the worker's scratch. */
 #include <math.h>
 #include <string.h>
 
 #include "model/cpu/cpu_internal.h"
+
+/* Heads a task: enough that most are fetched ahead, few enough that the last tasks end together. */
+enum { HEADS_TOGETHER = 4 };
 
 typedef struct attention_job {
     cpu_backend *cpu;
@@ -40,9 +43,9 @@ static void order_rows(cpu_backend *cpu, const batch *b)
         cpu->row_order[start[b->offset[r + 1] - b->offset[r]]++] = r;
 }
 
-static tile tile_of_task(const attention_job *j, int64_t task)
+static tile tile_of_head(const attention_job *j, int64_t row, int64_t head)
 {
-    int64_t row = j->cpu->row_order[task / j->N], head = task % j->N, offset = j->b->offset[row];
+    int64_t offset = j->b->offset[row];
     tile t = {.keys = j->b->keys[row], .length = j->b->offset[row + 1] - offset, .base = offset * j->H + head * j->D};
     t.soft = (softmax_job){.b = j->b, .drop = j->drop, .row = row, .head = head, .keys = t.keys, .stride = j->N, .scale = j->scale};
     return t;
@@ -89,11 +92,10 @@ static void product_over_queries(const attention_job *j, int worker, const tile 
                     .accumulate = t->first > 0});
 }
 
-static void forward_task(void *job, int64_t task, int worker)
+static void forward_head(const attention_job *j, int64_t row, int64_t head, int worker)
 {
-    const attention_job *j = job;
     cpu_scratch *scratch = &j->cpu->scratch[worker];
-    tile t = tile_of_task(j, task);
+    tile t = tile_of_head(j, row, head);
     for (int64_t first = 0; tile_at(j, &t, first); first += ATTENTION_TILE) {
         product_with_keys(j, worker, &t, j->q, j->k, j->scale, scratch->scores);
         j->cpu->kernel->softmax_forward(&t.soft, 0, t.queries, scratch);
@@ -101,11 +103,10 @@ static void forward_task(void *job, int64_t task, int worker)
     }
 }
 
-static void backward_task(void *job, int64_t task, int worker)
+static void backward_head(const attention_job *j, int64_t row, int64_t head, int worker)
 {
-    const attention_job *j = job;
     cpu_scratch *scratch = &j->cpu->scratch[worker];
-    tile t = tile_of_task(j, task);
+    tile t = tile_of_head(j, row, head);
     for (int64_t first = 0; tile_at(j, &t, first); first += ATTENTION_TILE) {
         product_with_keys(j, worker, &t, j->q, j->k, j->scale, scratch->scores);
         j->cpu->kernel->softmax_again(&t.soft, 0, t.queries, scratch);
@@ -121,12 +122,39 @@ static void backward_task(void *job, int64_t task, int worker)
     }
 }
 
-static void run_attention(attention_job *j, threads_task task)
+/* A head's values lie in short runs a row of H floats apart, where no hardware foresees the next: fetched into L2 while the head before is worked on. */
+static void fetch_head(const attention_job *j, int64_t row, int64_t head)
+{
+    enum { LINE = 16 };
+    const float *const arrays[] = {j->q, j->k, j->v, j->dout};
+    for (size_t a = 0; a < sizeof arrays / sizeof *arrays && arrays[a]; a++)
+        for (int64_t t = j->b->offset[row]; t < j->b->offset[row + 1]; t++)
+            for (int64_t c = 0; c < j->D; c += LINE)
+                __builtin_prefetch(arrays[a] + t * j->H + head * j->D + c, 0, 2);
+}
+
+static void attention_task(void *job, int64_t task, int worker)
+{
+    const attention_job *j = job;
+    int64_t groups = (j->N + HEADS_TOGETHER - 1) / HEADS_TOGETHER, row = j->cpu->row_order[task / groups];
+    int64_t head = task % groups * HEADS_TOGETHER, end = head + HEADS_TOGETHER < j->N ? head + HEADS_TOGETHER : j->N;
+    fetch_head(j, row, head);
+    for (; head < end; head++) {
+        if (head + 1 < end)
+            fetch_head(j, row, head + 1);
+        if (j->dout)
+            backward_head(j, row, head, worker);
+        else
+            forward_head(j, row, head, worker);
+    }
+}
+
+static void run_attention(attention_job *j)
 {
     j->D = j->H / j->N;
     j->scale = 1.0f / sqrtf((float)j->D);
     order_rows(j->cpu, j->b);
-    threads_run(j->cpu->pool, j->b->rows * j->N, task, j);
+    threads_run(j->cpu->pool, j->b->rows * ((j->N + HEADS_TOGETHER - 1) / HEADS_TOGETHER), attention_task, j);
 }
 
 void cpu_attention_forward(backend *be, const batch *b, int64_t H, int64_t N, const float *q, const float *k, const float *v, const dropout *drop,
@@ -134,7 +162,7 @@ void cpu_attention_forward(backend *be, const batch *b, int64_t H, int64_t N, co
 {
     attention_job j = {.cpu = cpu_of(be), .b = b, .H = H, .N = N, .drop = drop, .q = q, .k = k, .v = v, .out = out, .row_max = row_max,
                        .row_sum = row_sum};
-    run_attention(&j, forward_task);
+    run_attention(&j);
 }
 
 void cpu_attention_backward(backend *be, const batch *b, int64_t H, int64_t N, const float *q, const float *k, const float *v, const dropout *drop,
@@ -143,5 +171,5 @@ void cpu_attention_backward(backend *be, const batch *b, int64_t H, int64_t N, c
     (void)out; /* the sum over keys of P dP is taken from P and dP (kernel_softmax.c) */
     attention_job j = {.cpu = cpu_of(be), .b = b, .H = H, .N = N, .drop = drop, .q = q, .k = k, .v = v, .saved_max = row_max,
                        .saved_sum = row_sum, .dout = dout, .dq = dq, .dk = dk, .dv = dv};
-    run_attention(&j, backward_task);
+    run_attention(&j);
 }

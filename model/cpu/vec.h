@@ -82,13 +82,11 @@ VEC float vec_greatest(vec16 x)
     return _mm_cvtss_f32(_mm_max_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
 
-/* 64-bit products of 16 unsigned pairs, cut into low and high words. */
-VEC void veci_multiply_wide(veci a, veci b, veci *low, veci *high)
-{
-    __m512i even = _mm512_mul_epu32(a, b), odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
-    *low = _mm512_mask_blend_epi32(0xaaaa, even, _mm512_slli_epi64(odd, 32));
-    *high = _mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
-}
+/* 64-bit products of the even elements: low word in the even, high word in the odd one. */
+VEC veci veci_multiply_even(veci a, veci b) { return _mm512_mul_epu32(a, b); }
+VEC veci veci_odd_to_even(veci x) { return _mm512_srli_epi64(x, 32); } /* zeros in the odd elements */
+/* Even elements of x; the even ones of y as the odd ones. */
+VEC veci veci_even_and_odd(veci x, veci y) { return _mm512_mask_blend_epi32(0xaaaa, x, _mm512_slli_epi64(y, 32)); }
 
 /* Position 4i + j of the inputs holds item 4j + i; out[k] gets w0..w3 of items 4k .. 4k+3, item after item. */
 VEC void veci_interleave(veci w0, veci w1, veci w2, veci w3, veci out[4])
@@ -197,16 +195,11 @@ VEC float vec_greatest(vec16 x)
     return _mm_cvtss_f32(_mm_max_ss(b, _mm_shuffle_ps(b, b, 1)));
 }
 
-VEC void vec_multiply_half(__m256i a, __m256i b, __m256i *low, __m256i *high)
+VEC veci veci_multiply_even(veci x, veci y) { return VEC_HALVES(veci, _mm256_mul_epu32(x.a, y.a), _mm256_mul_epu32(x.b, y.b)); }
+VEC veci veci_odd_to_even(veci x) { return VEC_HALVES(veci, _mm256_srli_epi64(x.a, 32), _mm256_srli_epi64(x.b, 32)); }
+VEC veci veci_even_and_odd(veci x, veci y)
 {
-    __m256i even = _mm256_mul_epu32(a, b), odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
-    *low = _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xaa);
-    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
-}
-VEC void veci_multiply_wide(veci x, veci y, veci *low, veci *high)
-{
-    vec_multiply_half(x.a, y.a, &low->a, &high->a);
-    vec_multiply_half(x.b, y.b, &low->b, &high->b);
+    return VEC_HALVES(veci, _mm256_blend_epi32(x.a, _mm256_slli_epi64(y.a, 32), 0xaa), _mm256_blend_epi32(x.b, _mm256_slli_epi64(y.b, 32), 0xaa));
 }
 
 VEC void vec_interleave_half(__m256i w0, __m256i w1, __m256i w2, __m256i w3, __m256i out[4])
@@ -336,15 +329,29 @@ VEC float vec_greatest(vec16 x)
     return x[0];
 }
 
-static __attribute__((noinline, unused)) void vec_multiply_each(const veci *a, const veci *b, veci *low, veci *high)
+VEC veci veci_multiply_even(veci x, veci y)
 {
-    for (int i = 0; i < 16; i++) {
-        uint64_t product = (uint64_t)(*a)[i] * (*b)[i];
-        (*low)[i] = (uint32_t)product;
-        (*high)[i] = (uint32_t)(product >> 32);
+    for (int i = 0; i < 16; i += 2) {
+        uint64_t product = (uint64_t)x[i] * y[i];
+        x[i] = (uint32_t)product;
+        x[i + 1] = (uint32_t)(product >> 32);
     }
+    return x;
 }
-VEC void veci_multiply_wide(veci a, veci b, veci *low, veci *high) { vec_multiply_each(&a, &b, low, high); }
+VEC veci veci_odd_to_even(veci x)
+{
+    for (int i = 0; i < 16; i += 2) {
+        x[i] = x[i + 1];
+        x[i + 1] = 0;
+    }
+    return x;
+}
+VEC veci veci_even_and_odd(veci x, veci y)
+{
+    for (int i = 0; i < 16; i += 2)
+        x[i + 1] = y[i];
+    return x;
+}
 
 VEC void veci_interleave(veci w0, veci w1, veci w2, veci w3, veci out[4])
 {

@@ -32,7 +32,8 @@ static float entry_sum(int64_t n, const float *x)
 static void entry_philox(uint64_t seed, const uint32_t c[4], uint32_t words[64])
 {
     veci w[4];
-    vec_philox(seed, c[0], c[1], c[2], c[3], w);
+    const philox_keys key = philox_keys_of(seed);
+    vec_philox(&key, c[0], c[1], c[2], c[3], w);
     for (int k = 0; k < 4; k++)
         veci_store_full(words + 16 * k, w[k]);
 }
