@@ -91,6 +91,8 @@ typedef struct backend_ops {
     void (*linear_gelu_forward)(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *weight, const float *bias, float *pre, float *y);
     /* dx = dy weight; with `continue_sum` the chain starts from what dx holds. */
     void (*linear_backward_input)(backend *be, int64_t T, int64_t I, int64_t O, const float *dy, const float *weight, float *dx, int continue_sum);
+    /* dpre = (dy weight) * gelu'(pre): linear_backward_input from +0 and gelu_backward in one, the same bits. May be NULL: then the two do it. */
+    void (*linear_gelu_backward_input)(backend *be, int64_t T, int64_t I, int64_t O, const float *dy, const float *weight, const float *pre, float *dpre);
     /* dweight += dy^T x, dbias += column sums of dy (fmaf(1, dy, sum) in token order). */
     void (*linear_backward_weight)(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, float *dweight, float *dbias);
     /* dpre = dy * gelu'(pre), n elements; may run in place (dpre == dy). */

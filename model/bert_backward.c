@@ -27,6 +27,24 @@ static void backward_head(bert *net, const batch *b, gradient *g)
     phase_add(&net->timer, PHASE_BACK_HEAD, clock);
 }
 
+/* dact: from the down projection's output to the value before gelu. Returns the clock. */
+static double backward_down_input(bert *net, int64_t T, int64_t i, double clock)
+{
+    const backend_ops *ops = net->be->ops;
+    const int64_t H = net->table->config.hidden, F = net->table->config.feed_forward;
+    const float *weight = bert_layer_value(net, i, LAYER_DOWN_WEIGHT), *pre = net->layers[i].pre;
+    bert_count_linear(net, PHASE_BACK_DOWN, T, F, H);
+    if (ops->linear_gelu_backward_input) {
+        ops->linear_gelu_backward_input(net->be, T, F, H, net->branch, weight, pre, net->dact);
+        return phase_add(&net->timer, PHASE_BACK_DOWN, clock);
+    }
+    ops->linear_backward_input(net->be, T, F, H, net->branch, weight, net->dact, 0);
+    clock = phase_add(&net->timer, PHASE_BACK_DOWN, clock);
+    ops->gelu_backward(net->be, T * F, pre, net->dact, net->dact);
+    bert_count_memory(net, PHASE_BACK_GELU, T, F, 3);
+    return phase_add(&net->timer, PHASE_BACK_GELU, clock);
+}
+
 /* dx: from z2 to z1. */
 static void backward_feed_forward(bert *net, const batch *b, gradient *g, int64_t i)
 {
@@ -44,12 +62,7 @@ static void backward_feed_forward(bert *net, const batch *b, gradient *g, int64_
                                 layer_gradient(net, g, i, LAYER_DOWN_BIAS));
     bert_count_linear(net, PHASE_BACK_DOWN_WEIGHT, T, F, H);
     clock = phase_add(&net->timer, PHASE_BACK_DOWN_WEIGHT, clock);
-    ops->linear_backward_input(net->be, T, F, H, net->branch, bert_layer_value(net, i, LAYER_DOWN_WEIGHT), net->dact, 0);
-    bert_count_linear(net, PHASE_BACK_DOWN, T, F, H);
-    clock = phase_add(&net->timer, PHASE_BACK_DOWN, clock);
-    ops->gelu_backward(net->be, T * F, y->pre, net->dact, net->dact);
-    bert_count_memory(net, PHASE_BACK_GELU, T, F, 3);
-    clock = phase_add(&net->timer, PHASE_BACK_GELU, clock);
+    clock = backward_down_input(net, T, i, clock);
     ops->linear_backward_weight(net->be, T, H, F, y->z1, net->dact, layer_gradient(net, g, i, LAYER_UP_WEIGHT),
                                 layer_gradient(net, g, i, LAYER_UP_BIAS));
     bert_count_linear(net, PHASE_BACK_UP_WEIGHT, T, H, F);

@@ -175,6 +175,7 @@ static const backend_ops cpu_ops = {
     .linear_forward = cpu_linear_forward,
     .linear_gelu_forward = cpu_linear_gelu_forward,
     .linear_backward_input = cpu_linear_backward_input,
+    .linear_gelu_backward_input = cpu_linear_gelu_backward_input,
     .linear_backward_weight = cpu_linear_backward_weight,
     .gelu_backward = cpu_gelu_backward,
     .embed_forward = cpu_embed_forward,

@@ -151,6 +151,8 @@ static gemm_cut cut_full(int64_t lanes, int64_t size)
  * rows across, a cache line a step, and packs. */
 static bool reads_a_in_place(const gemm_product *p)
 {
+    if (p->row_sums) /* the sums are taken from what is packed */
+        return false;
     return p->a_k == 1 || (p->a_row == 1 && p->m * p->k <= SMALL);
 }
 
@@ -164,7 +166,10 @@ static void map_tile(const gemm_product *p, int64_t row, int64_t col, int64_t ro
 {
     for (int64_t i = row; i < row + rows; i++) {
         float *c = p->c + i * p->ldc + col;
-        p->map(cols, p->pre ? p->pre + i * p->ldpre + col : c, c);
+        if (p->join)
+            p->join(cols, p->with + i * p->ldwith + col, c, c);
+        else
+            p->map(cols, p->pre ? p->pre + i * p->ldpre + col : c, c);
     }
 }
 
@@ -208,8 +213,13 @@ static void multiply_tile(const gemm_kernels *kernels, const gemm_product *p, co
         t.scale = p->scale != 0 ? p->scale : 1.0f;
         t.bias = p->bias ? p->bias + col : NULL;
     }
+    if (last && p->join)
+        for (int64_t r = row; r < row + rows; r++) { /* short runs far apart: fetched while the tile is worked on */
+            __builtin_prefetch(p->with + r * p->ldwith + col);
+            __builtin_prefetch(p->with + r * p->ldwith + col + cols - 1);
+        }
     kernels->tile(&t);
-    if (last && p->map) {
+    if (last && (p->map || p->join)) {
         uint64_t start = k->map_ticks ? __builtin_ia32_rdtsc() : 0;
         map_tile(p, row, col, rows, cols);
         if (k->map_ticks)
@@ -255,15 +265,19 @@ static void take_a(const gemm_kernels *kernels, const gemm_product *p, block *k,
     k->a_row = k->a_in_place ? p->a_row : 1;
     k->a_k = k->a_in_place ? p->a_k : kernels->a_stride;
     k->a_panel = (k->steps + (k->steps == 0)) * kernels->a_stride;
-    if (!k->a_in_place)
-        kernels->pack(&(gemm_pack){.from = from,
-                                   .lane_stride = p->a_row,
-                                   .k_stride = p->a_k,
-                                   .k = k->steps,
-                                   .cut = k->rows,
-                                   .to = room,
-                                   .stride = kernels->a_stride,
-                                   .panel_stride = k->a_panel});
+    if (k->a_in_place)
+        return;
+    gemm_pack pack = {.from = from,
+                      .lane_stride = p->a_row,
+                      .k_stride = p->a_k,
+                      .k = k->steps,
+                      .cut = k->rows,
+                      .to = room,
+                      .stride = kernels->a_stride,
+                      .panel_stride = k->a_panel};
+    kernels->pack(&pack);
+    if (p->row_sums)
+        kernels->sum_lanes(&pack, p->row_sums + k->row0);
 }
 
 void gemm_run_worker(gemm *g, int worker, const gemm_product *p)
@@ -315,6 +329,10 @@ static void run_cell(void *job, int64_t task, int worker)
         p.bias += col;
     if (p.pre)
         p.pre += row * p.ldpre + col;
+    if (p.with)
+        p.with += row * p.ldwith + col;
+    if (p.row_sums)
+        p.row_sums = j == 0 ? p.row_sums + row : NULL; /* once a row */
     gemm_run_worker(r->g, worker, &p);
 }
 

@@ -31,9 +31,12 @@ typedef struct gemm gemm;
 /* y[i] = f(x[i]) for n >= 1 consecutive elements, each by itself (where a row is cut must not matter); y may be x. No alignment is promised. */
 typedef void (*gemm_map)(int64_t n, const float *x, float *y);
 
+/* y[i] = f(with[i], x[i]), else the same. */
+typedef void (*gemm_join)(int64_t n, const float *with, const float *x, float *y);
+
 /* One product. A[i,p] = a[i*a_row + p*a_k], B[p,j] = b[p*b_k + j*b_col], C[i,j] = c[i*ldc + j]; strides in elements, any positive value;
  * packing is fastest where one of the two strides is 1. C must not overlap A or B. What is left out (0, NULL, false) is off.
- * When the chain of an element is complete, in this order: times scale; plus bias; kept in pre; map; each step rounded once. */
+ * When the chain of an element is complete, in this order: times scale; plus bias; kept in pre; map or join; each step rounded once. */
 typedef struct gemm_product {
     int64_t m, n, k; /* any may be 0; with k = 0 the chain is its starting value */
     const float *a;
@@ -48,6 +51,10 @@ typedef struct gemm_product {
     float *pre;        /* m x n, the values that map reads; needs map; must not overlap c */
     int64_t ldpre;
     gemm_map map; /* c = map(value) */
+    gemm_join join; /* instead of map: c = join(with, value) */
+    const float *with; /* m x n; must not overlap c */
+    int64_t ldwith;
+    float *row_sums; /* m: sums of A's rows are added to it, each one chain over k in ascending order */
 } gemm_product;
 
 /* Local. `isa` as for isa_choose; `pool` (may be NULL: one thread) is borrowed and must outlive it. Packing buffers for every worker are

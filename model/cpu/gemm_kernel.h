@@ -59,6 +59,7 @@ typedef struct gemm_kernels {
     int64_t a_stride;
     int64_t kc; /* most steps of k in a packed panel */
     void (*pack)(const gemm_pack *p);
+    void (*sum_lanes)(const gemm_pack *p, float *sums); /* sums[lane] += its values in the packed panels `to`, k ascending */
     void (*tile)(const gemm_tile *t);
 } gemm_kernels;
 

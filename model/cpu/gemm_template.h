@@ -85,6 +85,32 @@ static void pack_strided(const gemm_pack *p)
     }
 }
 
+/* Panels side by side, so that one chain's additions needn't wait for each other's. */
+static void sum_lanes(const gemm_pack *p, float *sums)
+{
+    enum { TOGETHER = 4 };
+    for (int64_t panel = 0; panel < p->cut.count; panel += TOGETHER) {
+        for (int64_t from = 0; from < p->stride; from += LANES) {
+            REG sum[TOGETHER];
+            const float *values[TOGETHER];
+            int64_t lanes[TOGETHER];
+            for (int64_t i = 0; i < TOGETHER; i++) {
+                int64_t at = panel + i < p->cut.count ? panel + i : p->cut.count - 1, first = gemm_cut_start(&p->cut, at) + from;
+                int64_t left = gemm_cut_start(&p->cut, at + 1) - first;
+                lanes[i] = panel + i < p->cut.count ? (left < LANES ? left : LANES) : 0;
+                sum[i] = lanes[i] > 0 ? reg_load_part(sums + first, lanes[i]) : reg_zero();
+                values[i] = p->to + at * p->panel_stride + from;
+            }
+            for (int64_t k = 0; k < p->k; k++)
+                for (int64_t i = 0; i < TOGETHER; i++)
+                    sum[i] = reg_add(sum[i], reg_load(values[i] + k * p->stride));
+            for (int64_t i = 0; i < TOGETHER; i++)
+                if (lanes[i] > 0)
+                    reg_store_part(sums + gemm_cut_start(&p->cut, panel + i) + from, lanes[i], sum[i]);
+        }
+    }
+}
+
 static void pack(const gemm_pack *p)
 {
     if (p->lane_stride == 1)
@@ -216,4 +242,4 @@ static void tile(const gemm_tile *t)
     tiles[t->rows - 1][t->cols > LANES][t->a_row > 1](t);
 }
 
-const gemm_kernels KERNELS = {.rows = ROWS, .cols = COLS, .lanes = LANES, .a_stride = A_STRIDE, .kc = KC, .pack = pack, .tile = tile};
+const gemm_kernels KERNELS = {.rows = ROWS, .cols = COLS, .lanes = LANES, .a_stride = A_STRIDE, .kc = KC, .pack = pack, .sum_lanes = sum_lanes, .tile = tile};

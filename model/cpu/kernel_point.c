@@ -9,6 +9,12 @@ void ISA(cpu_gelu)(int64_t n, const float *x, float *y)
         vec_store(y + i, vec_gelu(vec_load(x + i, n - i)), n - i);
 }
 
+void ISA(cpu_gelu_join)(int64_t n, const float *pre, const float *dy, float *y)
+{
+    for (int64_t i = 0; i < n; i += 16)
+        vec_store(y + i, vec_mul(vec_load(dy + i, n - i), vec_gelu_slope(vec_load(pre + i, n - i))), n - i);
+}
+
 void ISA(cpu_gelu_backward)(const void *job, int64_t from, int64_t to, cpu_scratch *scratch)
 {
     const point_job *j = job;
@@ -23,27 +29,6 @@ void ISA(cpu_add)(const void *job, int64_t from, int64_t to, cpu_scratch *scratc
     (void)scratch;
     for (int64_t i = from; i < to; i += 16)
         vec_store(j->y + i, vec_add(vec_load(j->y + i, to - i), vec_load(j->x + i, to - i)), to - i);
-}
-
-void ISA(cpu_column_sum)(const void *job, int64_t from, int64_t to, cpu_scratch *scratch)
-{
-    const point_job *j = job;
-    (void)scratch;
-    for (int64_t c = from; c < to; c += 64) {
-        vec16 sum[4];
-        int64_t n = to - c < 64 ? to - c : 64;
-        for (int k = 0; k < 4; k++)
-            sum[k] = n > 16 * k ? vec_load(j->y + c + 16 * k, n - 16 * k) : vec_zero();
-        for (int64_t t = 0; t < j->rows; t++) {
-            const float *x = j->x + t * j->columns + c;
-            for (int k = 0; k < 4; k++)
-                if (n > 16 * k)
-                    sum[k] = vec_add(sum[k], vec_load(x + 16 * k, n - 16 * k));
-        }
-        for (int k = 0; k < 4; k++)
-            if (n > 16 * k)
-                vec_store(j->y + c + 16 * k, sum[k], n - 16 * k);
-    }
 }
 
 /* Sum of the state hash over n elements. Plain integers: the order of a sum mod 2^64 does not matter, so the compiler may choose it. */

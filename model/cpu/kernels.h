@@ -63,8 +63,7 @@ typedef struct softmax_job {
 
 typedef struct point_job {
     const float *x, *dy;
-    float *y;            /* column_sum: one a column */
-    int64_t rows, columns; /* column_sum */
+    float *y;
 } point_job;
 
 typedef struct pool_job {
@@ -89,6 +88,8 @@ typedef struct adamw_job {
 
 /* y[i] = gelu(x[i]): what the product applies to what it has finished. */
 typedef void cpu_gelu_map(int64_t n, const float *x, float *y);
+/* y[i] = dy[i] gelu'(pre[i]), also there. */
+typedef void cpu_gelu_join(int64_t n, const float *pre, const float *dy, float *y);
 typedef void cpu_kernel(const void *job, int64_t from, int64_t to, cpu_scratch *scratch);
 
 /* name, and what a unit is */
@@ -101,7 +102,6 @@ typedef void cpu_kernel(const void *job, int64_t from, int64_t to, cpu_scratch *
     X(embed_columns)      /* column: norm_job, dword, dposition, dtype */   \
     X(gelu_backward)      /* element: point_job, y = dy gelu'(x) */         \
     X(add)                /* element: point_job, y += x */                  \
-    X(column_sum)         /* column: point_job, y += columns of x */      \
     X(softmax_forward)    /* query: softmax_job */                          \
     X(softmax_again)      /* query: softmax_job */                          \
     X(softmax_backward)   /* query: softmax_job */                          \
@@ -115,6 +115,7 @@ typedef struct cpu_kernels {
     CPU_KERNELS(CPU_KERNEL_MEMBER)
 #undef CPU_KERNEL_MEMBER
     cpu_gelu_map *gelu;
+    cpu_gelu_join *gelu_join;
 } cpu_kernels;
 
 extern const cpu_kernels cpu_kernels_plain, cpu_kernels_avx2, cpu_kernels_avx512;
@@ -124,6 +125,7 @@ extern const cpu_kernels cpu_kernels_plain, cpu_kernels_avx2, cpu_kernels_avx512
 CPU_KERNELS(CPU_KERNEL_DECLARE)
 #undef CPU_KERNEL_DECLARE
 cpu_gelu_map ISA(cpu_gelu);
+cpu_gelu_join ISA(cpu_gelu_join);
 #endif
 
 #endif

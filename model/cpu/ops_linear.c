@@ -20,12 +20,18 @@ void cpu_linear_backward_input(backend *be, int64_t T, int64_t I, int64_t O, con
                                                   .c = dx, .ldc = I, .accumulate = continue_sum != 0});
 }
 
+void cpu_linear_gelu_backward_input(backend *be, int64_t T, int64_t I, int64_t O, const float *dy, const float *weight, const float *pre, float *dpre)
+{
+    cpu_backend *cpu = cpu_of(be);
+    gemm_run(cpu->product, &(gemm_product){.m = T, .n = I, .k = O, .a = dy, .a_row = O, .a_k = 1, .b = weight, .b_k = I, .b_col = 1,
+                                           .c = dpre, .ldc = I, .with = pre, .ldwith = I, .join = cpu->kernel->gelu_join});
+}
+
 void cpu_linear_backward_weight(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, float *dweight, float *dbias)
 {
     cpu_backend *cpu = cpu_of(be);
     gemm_run(cpu->product, &(gemm_product){.m = O, .n = I, .k = T, .a = dy, .a_row = 1, .a_k = O, .b = x, .b_k = I, .b_col = 1,
-                                           .c = dweight, .ldc = I, .accumulate = true});
-    cpu_run(cpu, cpu->kernel->column_sum, &(point_job){.x = dy, .y = dbias, .rows = T, .columns = O}, O, GRAIN_COLUMNS);
+                                           .c = dweight, .ldc = I, .accumulate = true, .row_sums = dbias});
 }
 
 void cpu_gelu_backward(backend *be, int64_t n, const float *pre, const float *dy, float *dpre)

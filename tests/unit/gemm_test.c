@@ -86,9 +86,18 @@ static void double_and_shift(int64_t n, const float *x, float *y)
         y[i] = 2.0f * x[i] + 1.0f;
 }
 
+static void times_and_half(int64_t n, const float *with, const float *x, float *y)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = with[i] * x[i] + 0.5f;
+}
+
 /* The definition. */
 static void reference(const gemm_product *p)
 {
+    for (int64_t i = 0; p->row_sums && i < p->m; i++)
+        for (int64_t k = 0; k < p->k; k++)
+            p->row_sums[i] += p->a[i * p->a_row + k * p->a_k];
     for (int64_t i = 0; i < p->m; i++) {
         for (int64_t j = 0; j < p->n; j++) {
             float sum = p->accumulate ? p->c[i * p->ldc + j] : 0.0f;
@@ -102,6 +111,8 @@ static void reference(const gemm_product *p)
                 p->pre[i * p->ldpre + j] = sum;
             if (p->map)
                 p->map(1, &sum, &sum);
+            if (p->join)
+                p->join(1, p->with + i * p->ldwith + j, &sum, &sum);
             p->c[i * p->ldc + j] = sum;
         }
     }
@@ -116,7 +127,7 @@ static void compare(const char *what, const gemm_product *p, cpu_isa isa, int co
                       p->accumulate, (double)p->scale, p->bias != NULL, p->pre != NULL, p->map != NULL, i, (double)got->p[i], (double)want->p[i]);
 }
 
-enum { ACCUMULATE = 1, SCALE = 2, BIAS = 4, MAP = 8, PRE = 16, ENDINGS = 32 };
+enum { ACCUMULATE = 1, SCALE = 2, BIAS = 4, MAP = 8, PRE = 16, JOIN = 32, SUMS = 64, ENDINGS = 128 };
 
 /* `threads_of`: only this number of threads, or 0 for all. */
 static void check_product(int64_t m, int64_t n, int64_t k, enum layout a_layout, enum layout b_layout, unsigned ending, int threads_of)
@@ -128,29 +139,37 @@ static void check_product(int64_t m, int64_t n, int64_t k, enum layout a_layout,
     p.scale = ending & SCALE ? 0.125f + (float)support_uniform() : 0.0f;
     p.bias = ending & BIAS ? bias.p : NULL;
     p.map = ending & MAP ? double_and_shift : NULL;
-    bool keep = (ending & MAP) && (ending & PRE);
+    bool keep = (ending & MAP) && (ending & PRE), sums = (ending & SUMS) && m > 0 && n > 0; /* without a column there is no work */
+    matrix with = new_matrix(m, n, ROWS_TOGETHER), sum = new_matrix(1, m, ROWS_TOGETHER);
+    p.join = !p.map && (ending & JOIN) ? times_and_half : NULL;
+    p.with = p.join ? with.p : NULL;
+    p.ldwith = with.row;
     p.ldpre = pre.row;
 
-    matrix want = copy_matrix(&c), want_pre = copy_matrix(&pre);
+    matrix want = copy_matrix(&c), want_pre = copy_matrix(&pre), want_sum = copy_matrix(&sum);
     gemm_product w = p;
     w.c = want.p;
     w.pre = keep ? want_pre.p : NULL;
+    w.row_sums = sums ? want_sum.p : NULL;
     reference(&w);
     for (int s = 0; s < SETS; s++) {
         for (int count = 1; count <= MOST_THREADS; count++) {
             if (!objects[s][count] || (threads_of && count != threads_of))
                 continue;
-            matrix got = copy_matrix(&c), got_pre = copy_matrix(&pre);
+            matrix got = copy_matrix(&c), got_pre = copy_matrix(&pre), got_sum = copy_matrix(&sum);
+            p.row_sums = sums ? got_sum.p : NULL;
             p.c = got.p;
             p.pre = keep ? got_pre.p : NULL;
             gemm_run(objects[s][count], &p);
             compare("c", &p, sets[s], count, &want, &got);
             compare("pre", &p, sets[s], count, &want_pre, &got_pre);
+            compare("sums of rows", &p, sets[s], count, &want_sum, &got_sum);
+            free(got_sum.p);
             free(got.p);
             free(got_pre.p);
         }
     }
-    matrix *all[] = {&a, &b, &c, &bias, &pre, &want, &want_pre};
+    matrix *all[] = {&a, &b, &c, &bias, &pre, &want, &want_pre, &with, &sum, &want_sum};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         free(all[i]->p);
 }

@@ -107,7 +107,7 @@ ops_result *ops_result_new(const ops_case *c)
     ops_result *r = fresh(sizeof *r);
     int64_t T = c->T, H = c->H, F = c->F, B = c->B, C = c->C;
 #define PLACE(field, n) r->field = place_for(r, #field, n)
-    PLACE(linear, T * F), PLACE(pre, T * F), PLACE(gelu, T * F), PLACE(gelu_only, T * F), PLACE(gelu_back, T * F);
+    PLACE(linear, T * F), PLACE(pre, T * F), PLACE(gelu, T * F), PLACE(gelu_only, T * F), PLACE(gelu_back, T * F), PLACE(gelu_fused, T * H);
     PLACE(linear_dx, T * H), PLACE(linear_dx_continued, T * H), PLACE(dweight, F * H), PLACE(dbias, F);
     PLACE(embed_sum, T * H), PLACE(embed_mean, T), PLACE(embed_rstd, T), PLACE(embed_y, T * H), PLACE(embed_dsum, T * H);
     PLACE(embed_dgamma, H), PLACE(embed_dbeta, H), PLACE(dword, OPS_VOCABULARY * H), PLACE(dposition, c->shape.longest * H), PLACE(dtype_row, H);
@@ -132,6 +132,15 @@ static void run_tokens(backend *be, const ops_case *c, const batch *b, int64_t t
     op->linear_backward_input(be, T, H, F, c->wide + f, c->weight, o->linear_dx + h, 0);
     memcpy(o->linear_dx_continued + h, c->y + h, (size_t)(T * H) * sizeof(float));
     op->linear_backward_input(be, T, H, F, c->wide + f, c->weight, o->linear_dx_continued + h, 1);
+    if (op->linear_gelu_backward_input) { /* the two in turn give the same bits */
+        float *two = o->gelu_fused + h;
+        op->gelu_backward(be, T * H, c->y + h, o->linear_dx + h, two);
+        float *one = malloc((size_t)(T * H) * sizeof(float));
+        ck_assert_ptr_nonnull(one);
+        op->linear_gelu_backward_input(be, T, H, F, c->wide + f, c->weight, c->y + h, one);
+        ck_assert_mem_eq(one, two, (size_t)(T * H) * sizeof(float));
+        free(one);
+    }
     op->linear_backward_weight(be, T, H, F, c->x + h, c->wide + f, o->dweight, o->dbias);
     op->embed_forward(be, b, H, c->word, c->position, c->type, c->gamma, c->beta, c->epsilon, &c->drop[SITE_EMBEDDING], o->embed_sum + h,
                       o->embed_mean + t, o->embed_rstd + t, o->embed_y + h);

@@ -38,7 +38,7 @@ typedef struct ops_case {
 typedef struct ops_result {
     struct { const char *name; float *p; int64_t n; } all[64];
     int count;
-    float *linear, *pre, *gelu, *gelu_only, *gelu_back, *linear_dx, *linear_dx_continued, *dweight, *dbias;
+    float *linear, *pre, *gelu, *gelu_only, *gelu_back, *gelu_fused, *linear_dx, *linear_dx_continued, *dweight, *dbias;
     float *embed_sum, *embed_mean, *embed_rstd, *embed_y, *embed_dsum, *embed_dgamma, *embed_dbeta, *dword, *dposition, *dtype_row;
     float *norm_sum, *norm_mean, *norm_rstd, *norm_z, *norm_dx, *norm_dy, *norm_dgamma, *norm_dbeta;
     float *attention_out, *row_max, *row_sum, *dq, *dk, *dv;
