@@ -71,6 +71,50 @@ START_TEST(adamw_has_the_bits_of_the_cpu)
 }
 END_TEST
 
+/* Many runs at once: what single calls give, run by run; runs 3 and 4 are one tensor. */
+START_TEST(many_runs_are_single_ones)
+{
+    enum { RUNS = 7 };
+    static const int64_t length[RUNS] = {16, CUDA_ADAMW_CHUNK, 5 * CUDA_ADAMW_CHUNK + 48, 1, 3 * CUDA_ADAMW_CHUNK - 5, 768, 32};
+    for (int type = 0; type < CUDA_TYPES; type++) {
+        cuda_case c;
+        cuda_case_begin(&c, (cuda_type)type, &small_shape, 0);
+        int64_t n = 0;
+        adamw_step s = {0.9f, 0.1f, 0.999f, 0.001f, 1e-6f, 2e-3f, 3e-4f};
+        cuda_adamw_item *items = case_launch_bytes(&c, RUNS * sizeof *items);
+        int32_t *chunk = case_launch_bytes(&c, (RUNS + 1) * sizeof *chunk);
+        uint64_t *hash = case_launch_bytes(&c, RUNS * 8), *want = case_launch_bytes(&c, RUNS * 8);
+        for (int i = 0; i < RUNS; i++)
+            n += length[i];
+        float *g = random_floats(&c, n), *m = random_floats(&c, n), *v = random_floats(&c, n), *p = random_floats(&c, n);
+        const size_t bytes = (size_t)n * 4;
+        for (int64_t i = 0; i < n; i++)
+            v[i] = fabsf(v[i]);
+        float *m0 = case_keep(&c, m, bytes), *v0 = case_keep(&c, v, bytes), *p0 = case_keep(&c, p, bytes);
+        uint16_t *copy = case_launch_bytes(&c, (size_t)n * 2), *copies = case_launch_bytes(&c, (size_t)n * 2);
+        chunk[0] = 0;
+        for (int64_t i = 0, at = 0; i < RUNS; at += length[i++]) {
+            items[i] = (cuda_adamw_item){length[i], 1000 + at, i == 2 ? NULL : g + at, m + at, v + at, p + at, type ? copies + at : NULL, i % 2,
+                                         (int32_t)(i < 4 ? i : i - 1)};
+            chunk[i + 1] = chunk[i] + (int32_t)((length[i] + CUDA_ADAMW_CHUNK - 1) / CUDA_ADAMW_CHUNK);
+            hash[i] = want[i] = 3;
+        }
+        for (int i = 0; i < RUNS; i++)
+            cuda_adamw(NULL, &(cuda_adamw_args){.n = items[i].n, .first_index = items[i].first_index, .step = s, .decayed = items[i].decayed,
+                                                .unscale = 0.5f, .grad = items[i].grad, .m = items[i].m, .v = items[i].v, .p = items[i].p, .type = c.type,
+                                                .copy = type ? copy + (items[i].p - p) : NULL, .hash = want + items[i].hash, .scratch = c.scratch});
+        float *m1 = case_keep(&c, m, bytes), *v1 = case_keep(&c, v, bytes), *p1 = case_keep(&c, p, bytes);
+        uint64_t *part = case_launch_bytes(&c, (size_t)chunk[RUNS] * 8);
+        CASE_TWICE(&c, p, bytes, memcpy(m, m0, bytes); memcpy(v, v0, bytes); memcpy(p, p0, bytes); for (int i = 0; i < RUNS; i++) hash[i] = 3;
+                   cuda_adamw_many(NULL, &s, 0.5f, c.type, RUNS, items, chunk, chunk[RUNS], part, hash));
+        ck_assert(memcmp(p, p1, bytes) == 0 && memcmp(m, m1, bytes) == 0 && memcmp(v, v1, bytes) == 0);
+        ck_assert(memcmp(hash, want, RUNS * 8) == 0);
+        ck_assert(type == CUDA_FLOAT32 || memcmp(copy, copies, (size_t)n * 2) == 0);
+        cuda_case_end(&c);
+    }
+}
+END_TEST
+
 /* The stack machine's program for lanes [0, count), from tree.h itself, and the sum by the same calls. */
 START_TEST(pieces_fold_in_the_tree_of_lanes)
 {
@@ -230,6 +274,6 @@ END_TEST
 
 int main(void)
 {
-    return support_run("cuda update", (const TTest *const[]){adamw_has_the_bits_of_the_cpu, pieces_fold_in_the_tree_of_lanes, sparse_rows_merge,
+    return support_run("cuda update", (const TTest *const[]){adamw_has_the_bits_of_the_cpu, many_runs_are_single_ones, pieces_fold_in_the_tree_of_lanes, sparse_rows_merge,
                                                              overflow_is_found, plain_passes, types_round_to_nearest_even, refusals_say_why, NULL});
 }

@@ -71,17 +71,18 @@ __device__ __forceinline__ uint32_t keep_four(const attention_view &a, const att
 }
 
 /* Which elements of a tile of queries (rows, the first is `query`) and keys (8 N columns, the first is `key`, a multiple of 8) are
- * kept. Two lanes share the four keys of a counter: the even one draws for row g, the odd one for row g + 8, and they swap. */
+ * kept; columns from `columns` on are not asked for. Two lanes share the four keys of a counter: the even one draws for row g, the odd one for row g + 8, and they swap. */
 template <int N> struct keep_by_query {
     uint32_t low, high; /* of rows g and g + 8, four bits a column of eight */
 
-    __device__ __forceinline__ keep_by_query(const attention_view &a, const attention_place &p, int query, int key)
+    __device__ __forceinline__ keep_by_query(const attention_view &a, const attention_place &p, int query, int key, int columns)
     {
         const int lane = lane_of_warp(), odd = lane & 1;
         uint32_t mine = 0;
 #pragma unroll
         for (int n = 0; n < N; n++)
-            mine |= keep_four(a, p, query + lane / 4 + 8 * odd, key + 8 * n + lane % 4 / 2 * 4) << 4 * n;
+            if (8 * n < columns)
+                mine |= keep_four(a, p, query + lane / 4 + 8 * odd, key + 8 * n + lane % 4 / 2 * 4) << 4 * n;
         const uint32_t other = __shfl_xor_sync(FULL_WARP, mine, 1);
         low = (odd ? other : mine) >> 2 * odd;
         high = (odd ? mine : other) >> 2 * odd;
@@ -99,13 +100,14 @@ template <int N> struct keep_by_query {
 template <int N> struct keep_by_key {
     uint32_t kept[4]; /* of counter (query % 2) + 2 * (upper half), four bits a column of eight, this lane's key the lowest */
 
-    __device__ __forceinline__ keep_by_key(const attention_view &a, const attention_place &p, int query, int key)
+    __device__ __forceinline__ keep_by_key(const attention_view &a, const attention_place &p, int query, int key, int columns)
     {
         const int lane = lane_of_warp(), g = lane / 4, t = lane % 4, b = g % 4;
         uint32_t mine = 0;
 #pragma unroll
         for (int n = 0; n < N; n++)
-            mine |= keep_four(a, p, query + 8 * n + 2 * t + b % 2, key + g / 4 * 4 + b / 2 * 8) << 4 * n;
+            if (8 * n < columns)
+                mine |= keep_four(a, p, query + 8 * n + 2 * t + b % 2, key + g / 4 * 4 + b / 2 * 8) << 4 * n;
 #pragma unroll
         for (int i = 0; i < 4; i++)
             kept[i] = __shfl_sync(FULL_WARP, mine, (g / 4 * 4 + i) * 4 + t) >> b;

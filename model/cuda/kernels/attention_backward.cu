@@ -76,22 +76,25 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
         if (threadIdx.x < STEP)
             numbers[threadIdx.x] = numbers_of(a, p, at + threadIdx.x);
         __syncthreads();
+        if (first + own >= p.keys)
+            continue; /* none of this warp's keys is one */
+        const int columns = p.length - at;
         float c[N][4], dp[N][4];
         tile_clear<N>(c);
         tile_clear<N>(dp);
-        tile_times_rows<T, D, N>(c, keys + own * STRIDE, queries);
-        tile_times_rows<T, D, N>(dp, values + own * STRIDE, gradients);
-        keep_by_key<N> keep(a, p, at, first + own);
+        tile_times_rows<T, D, N>(c, keys + own * STRIDE, queries, columns);
+        tile_times_rows<T, D, N>(dp, values + own * STRIDE, gradients, columns);
+        keep_by_key<N> keep(a, p, at, first + own, columns);
 #pragma unroll
         for (int n = 0; n < N; n++)
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
+            for (int i = 0; i < 4 && 8 * n < columns; i++) {
                 gradient_of(a, numbers[8 * n + 2 * t + i % 2], keep.at(n, i), c[n][i], dp[n][i], &c[n][i], &dp[n][i]);
                 if (row + i / 2 * 8 >= p.keys)
                     c[n][i] = dp[n][i] = 0; /* padding is never a key */
             }
-        tile_weighted_rows<T, D, N>(sum_v, c, gradients);
-        tile_weighted_rows<T, D, N>(sum_k, dp, queries);
+        tile_weighted_rows<T, D, N>(sum_v, c, gradients, columns);
+        tile_weighted_rows<T, D, N>(sum_k, dp, queries, columns);
     }
     tile_store<T, D>(dk + base, a.stride, row, p.length, a.size, sum_k, 1.0f, 1.0f);
     tile_store<T, D>(dv + base, a.stride, row, p.length, a.size, sum_v, 1.0f, 1.0f);
@@ -122,21 +125,24 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
         tile_load<T, D>(keys, k + base + at * a.stride, a.stride, STEP, p.keys - at, a.size);
         tile_load<T, D>(values, v + base + at * a.stride, a.stride, STEP, p.keys - at, a.size);
         __syncthreads();
+        if (first + own >= p.length)
+            continue; /* none of this warp's queries is in the row */
+        const int columns = p.keys - at;
         float c[N][4], dp[N][4], dropped;
         tile_clear<N>(c);
         tile_clear<N>(dp);
-        tile_times_rows<T, D, N>(c, queries + own * STRIDE, keys);
-        tile_times_rows<T, D, N>(dp, gradients + own * STRIDE, values);
-        keep_by_query<N> keep(a, p, first + own, at);
+        tile_times_rows<T, D, N>(c, queries + own * STRIDE, keys, columns);
+        tile_times_rows<T, D, N>(dp, gradients + own * STRIDE, values, columns);
+        keep_by_query<N> keep(a, p, first + own, at, columns);
 #pragma unroll
         for (int n = 0; n < N; n++)
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
+            for (int i = 0; i < 4 && 8 * n < columns; i++) {
                 gradient_of(a, numbers[i / 2], keep.at(n, i), c[n][i], dp[n][i], &dropped, &dp[n][i]);
                 if (at + 8 * n + 2 * t + i % 2 >= p.keys)
                     dp[n][i] = 0;
             }
-        tile_weighted_rows<T, D, N>(sum, dp, keys);
+        tile_weighted_rows<T, D, N>(sum, dp, keys, columns);
     }
     tile_store<T, D>(dq + base, a.stride, row, p.length, a.size, sum, 1.0f, 1.0f);
 }

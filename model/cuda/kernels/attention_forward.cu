@@ -7,7 +7,8 @@ struct forward_state {
     float greatest[2], sum[2];
 };
 
-/* Scores become exp(score - greatest so far), `o` and the sums are rescaled to it; then dropout. Keys from `valid` on have weight 0. */
+/* Scores become exp(score - greatest so far), `o` and the sums are rescaled to it. Keys from `valid` on have weight 0: whole columns of eight are
+ * left at the 0 they have. */
 template <int N, int DT>
 __device__ __forceinline__ void softmax_step(const attention_view &a, int valid, float c[N][4], float o[DT][4], forward_state &s)
 {
@@ -17,7 +18,7 @@ __device__ __forceinline__ void softmax_step(const attention_view &a, int valid,
         float greatest = s.greatest[h], sum = 0;
 #pragma unroll
         for (int n = 0; n < N; n++)
-            for (int e = 0; e < 2; e++) {
+            for (int e = 0; e < 2 && 8 * n < valid; e++) {
                 if (8 * n + 2 * t + e >= valid)
                     c[n][2 * h + e] = -INFINITY;
                 greatest = fmaxf(greatest, c[n][2 * h + e]);
@@ -27,7 +28,7 @@ __device__ __forceinline__ void softmax_step(const attention_view &a, int valid,
         const float again = ptx_exp2((s.greatest[h] - greatest) * a.scale2), shift = greatest * a.scale2;
 #pragma unroll
         for (int n = 0; n < N; n++)
-            for (int e = 0; e < 2; e++) {
+            for (int e = 0; e < 2 && 8 * n < valid; e++) {
                 c[n][2 * h + e] = ptx_exp2(fmaf(c[n][2 * h + e], a.scale2, -shift));
                 sum += c[n][2 * h + e];
             }
@@ -41,11 +42,11 @@ __device__ __forceinline__ void softmax_step(const attention_view &a, int valid,
     }
 }
 
-template <int N> __device__ __forceinline__ void drop_weights(const attention_view &a, const attention_place &p, int query, int key, float c[N][4])
+template <int N> __device__ __forceinline__ void drop_weights(const attention_view &a, const attention_place &p, int query, int key, int columns, float c[N][4])
 {
     if (!a.drop.threshold)
         return;
-    const keep_by_query<N> keep(a, p, query, key);
+    const keep_by_query<N> keep(a, p, query, key, columns);
 #pragma unroll
     for (int n = 0; n < N; n++)
 #pragma unroll
@@ -75,12 +76,14 @@ __global__ void __launch_bounds__(ATTENTION_THREADS) attention_forward(attention
         tile_load<T, D>(keys, k + base + at * a.stride, a.stride, STEP, p.keys - at, a.size);
         tile_load<T, D>(values, v + base + at * a.stride, a.stride, STEP, p.keys - at, a.size);
         __syncthreads();
+        if (first + own >= p.length)
+            continue; /* none of this warp's queries is in the row */
         float c[N][4];
         tile_clear<N>(c);
-        tile_times_rows<T, D, N>(c, queries + own * STRIDE, keys);
+        tile_times_rows<T, D, N>(c, queries + own * STRIDE, keys, p.keys - at);
         softmax_step<N, D / 8>(a, p.keys - at, c, o, s);
-        drop_weights<N>(a, p, first + own, at, c);
-        tile_weighted_rows<T, D, N>(o, c, values);
+        drop_weights<N>(a, p, first + own, at, p.keys - at, c);
+        tile_weighted_rows<T, D, N>(o, c, values, p.keys - at);
     }
     const int row = first + own + lane_of_warp() / 4;
     for (int h = 0; h < 2; h++) {

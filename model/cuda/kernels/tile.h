@@ -1,9 +1,10 @@
 /* Products of small tiles by a warp, for attention: 16 rows by 8 N columns, tensor cores for 16-bit types, fmaf for float32.
  *
  *     float c[N][4];                                        // lane 4g+t: c[n] = columns 8n+2t, 8n+2t+1 of row g, then of row g + 8
- *     tile_times_rows<T, D, N>(c, a, b);                    // c += a (16 x D) b (8N x D)^T, both in shared memory
- *     tile_weighted_rows<T, D, N>(o, c, b);                 // o (16 x D) += c (16 x 8N, rounded to T) b (8N x D)
+ *     tile_times_rows<T, D, N>(c, a, b, rows);              // c += a (16 x D) b (8N x D)^T, both in shared memory
+ *     tile_weighted_rows<T, D, N>(o, c, b, rows);           // o (16 x D) += c (16 x 8N, rounded to T) b (8N x D)
  *
+ * Of b only the first `rows` matter; what lies behind, rounded up to 16, is not computed (c keeps what it has there, which must be 0).
  * A tile in shared memory has rows of TILE_STRIDE elements: D and a little more, so that eight rows lie in different banks. Columns
  * past the head's size are zero. All are by whole warps.
  */
@@ -47,7 +48,7 @@ __device__ __forceinline__ void multiply(fp16, float c[4], const uint32_t a[4], 
 template <typename T, int D, int N> struct tile_math {
     static constexpr int STRIDE = tile_shape<T, D>::STRIDE;
 
-    static __device__ __forceinline__ void times_rows(float c[N][4], const T *a, const T *b)
+    static __device__ __forceinline__ void times_rows(float c[N][4], const T *a, const T *b, int rows)
     {
         const int lane = lane_of_warp();
         const T *row_a = a + lane % 16 * STRIDE + lane / 16 * 8, *row_b = b + (lane % 8 + lane / 16 * 8) * STRIDE + lane / 8 % 2 * 8;
@@ -56,20 +57,23 @@ template <typename T, int D, int N> struct tile_math {
             uint32_t left[4], right[4];
             ptx_load_fragments(row_a + k, left);
 #pragma unroll
-            for (int n = 0; n < N; n += 2) {
-                ptx_load_fragments(row_b + n * 8 * STRIDE + k, right);
-                multiply(T(), c[n], left, right);
-                multiply(T(), c[n + 1], left, right + 2);
-            }
+            for (int n = 0; n < N; n += 2)
+                if (8 * n < rows) {
+                    ptx_load_fragments(row_b + n * 8 * STRIDE + k, right);
+                    multiply(T(), c[n], left, right);
+                    multiply(T(), c[n + 1], left, right + 2);
+                }
         }
     }
 
-    static __device__ __forceinline__ void weighted_rows(float o[D / 8][4], const float c[N][4], const T *b)
+    static __device__ __forceinline__ void weighted_rows(float o[D / 8][4], const float c[N][4], const T *b, int rows)
     {
         const int lane = lane_of_warp();
         const T *row_b = b + lane % 16 * STRIDE + lane / 16 * 8;
 #pragma unroll
         for (int n = 0; n < N; n += 2) {
+            if (8 * n >= rows)
+                break;
             const uint32_t left[4] = {pair_of<T>(c[n][0], c[n][1]), pair_of<T>(c[n][2], c[n][3]), pair_of<T>(c[n + 1][0], c[n + 1][1]),
                                       pair_of<T>(c[n + 1][2], c[n + 1][3])};
 #pragma unroll
@@ -88,7 +92,7 @@ template <typename T, int D, int N> struct tile_math {
 template <int D, int N> struct tile_math<float, D, N> {
     static constexpr int STRIDE = tile_shape<float, D>::STRIDE;
 
-    static __device__ __forceinline__ void times_rows(float c[N][4], const float *a, const float *b)
+    static __device__ __forceinline__ void times_rows(float c[N][4], const float *a, const float *b, int rows)
     {
         const int g = lane_of_warp() / 4, t = lane_of_warp() % 4;
 #pragma unroll 2
@@ -100,6 +104,8 @@ template <int D, int N> struct tile_math<float, D, N> {
             for (int n = 0; n < N; n++)
 #pragma unroll
                 for (int e = 0; e < 2; e++) {
+                    if (8 * n >= rows)
+                        break;
                     load4(b + (8 * n + 2 * t + e) * STRIDE + k, right);
 #pragma unroll
                     for (int i = 0; i < 4; i++) {
@@ -110,13 +116,15 @@ template <int D, int N> struct tile_math<float, D, N> {
         }
     }
 
-    static __device__ __forceinline__ void weighted_rows(float o[D / 8][4], const float c[N][4], const float *b)
+    static __device__ __forceinline__ void weighted_rows(float o[D / 8][4], const float c[N][4], const float *b, int rows)
     {
         const int lane = lane_of_warp(), t = lane % 4;
 #pragma unroll
         for (int n = 0; n < N; n++)
 #pragma unroll
             for (int k = 0; k < 8; k++) {
+                if (8 * n >= rows)
+                    break;
                 /* column 8n + k of the weights is with lane k / 2 of this lane's four */
                 const float low = __shfl_sync(FULL_WARP, c[n][k % 2], lane / 4 * 4 + k / 2);
                 const float high = __shfl_sync(FULL_WARP, c[n][2 + k % 2], lane / 4 * 4 + k / 2);
@@ -133,14 +141,14 @@ template <int D, int N> struct tile_math<float, D, N> {
     }
 };
 
-template <typename T, int D, int N> __device__ __forceinline__ void tile_times_rows(float c[N][4], const T *a, const T *b)
+template <typename T, int D, int N> __device__ __forceinline__ void tile_times_rows(float c[N][4], const T *a, const T *b, int rows)
 {
-    tile_math<T, D, N>::times_rows(c, a, b);
+    tile_math<T, D, N>::times_rows(c, a, b, rows);
 }
 
-template <typename T, int D, int N> __device__ __forceinline__ void tile_weighted_rows(float o[D / 8][4], const float c[N][4], const T *b)
+template <typename T, int D, int N> __device__ __forceinline__ void tile_weighted_rows(float o[D / 8][4], const float c[N][4], const T *b, int rows)
 {
-    tile_math<T, D, N>::weighted_rows(o, c, b);
+    tile_math<T, D, N>::weighted_rows(o, c, b, rows);
 }
 
 template <int N> __device__ __forceinline__ void tile_clear(float c[N][4])
