@@ -174,10 +174,7 @@ typedef struct cuda_adamw_args {
     adamw_step step;
     int decayed;
     float unscale;     /* the gradient is multiplied by this first: 1 / loss scale, a power of two, or 1 */
-    const float *grad; /* n, or NULL for zeros; with `slot`: rows of H floats */
-    const int32_t *slot; /* NULL, or: parameter i lies in table row (first_index + i) / H, whose gradient is row slot[that row - slot_first]
-                          * of `grad`, or zero for -1. The table begins at parameter index 0. */
-    int64_t slot_first, hidden;
+    const float *grad; /* n, or NULL for zeros */
     float *m, *v, *p;
     cuda_type type; /* CUDA_FLOAT32: no copy */
     void *copy;     /* n elements of `type`: the new p, rounded; may be NULL */
@@ -185,21 +182,6 @@ typedef struct cuda_adamw_args {
     void *scratch;
 } cuda_adamw_args;
 void cuda_adamw(cuda_stream stream, const cuda_adamw_args *a);
-
-/* The same step on many runs of parameters in two launches: a step's two hundred tensors cost one call each otherwise. The items lie in
- * device memory; chunk[i] is the number of chunks of CUDA_ADAMW_CHUNK parameters before item i, chunk[count] = chunks that of all. Items
- * with the same `hash` follow one another. With CUDA_FLOAT32 `copy` is NULL. part: chunks * 8 bytes of device memory, any content. */
-enum { CUDA_ADAMW_CHUNK = 4096 };
-typedef struct cuda_adamw_item {
-    int64_t n, first_index;
-    const float *grad; /* NULL: zeros */
-    float *m, *v, *p;
-    void *copy;
-    int32_t decayed;
-    int32_t hash; /* hash[this] += */
-} cuda_adamw_item;
-void cuda_adamw_many(cuda_stream stream, const adamw_step *step, float unscale, cuda_type type, int count, const cuda_adamw_item *items,
-                     const int32_t *chunk, int64_t chunks, uint64_t *part, uint64_t *hash);
 /* *hash += sum of mix64(first_index + i, bits of p[i]). */
 void cuda_state_hash(cuda_stream stream, int64_t n, int64_t first_index, const float *p, uint64_t *hash, void *scratch);
 

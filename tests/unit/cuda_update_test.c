@@ -19,37 +19,29 @@ static backend *open_cpu(void)
     return be;
 }
 
-/* n consecutive parameters, with a dense gradient, with none, and with the rows of a sparse table; the gradient scaled up by `scale`. */
-static void check_adamw(cuda_type type, int kind, float scale)
+/* n consecutive parameters, with a gradient scaled up by `scale`, or with none. */
+static void check_adamw(cuda_type type, int64_t n, int zeros, float scale)
 {
     cuda_case c;
     cuda_case_begin(&c, type, &small_shape, 0);
     backend *be = open_cpu();
-    const int64_t H = 24, n = kind == 2 ? H * (1 + (int64_t)support_below(90)) + 7 : 1 + (int64_t)support_below(5000), first = kind == 2 ? 5 * H + 3 : 77;
-    const int64_t table = (first + n) / H + 1 - first / H;
-    float *p = random_floats(&c, n), *m = random_floats(&c, n), *v = random_floats(&c, n), *given = random_floats(&c, kind == 2 ? table * H : n);
-    float *dense = case_room_float(&c, n);
-    int32_t *slot = case_launch_bytes(&c, (size_t)table * 4);
+    const int64_t first = 77;
+    float *p = random_floats(&c, n), *m = random_floats(&c, n), *v = random_floats(&c, n), *grad = random_floats(&c, n);
     uint64_t *hash = case_launch_bytes(&c, 8), want = 0;
-    for (int64_t i = 0; i < table; i++)
-        slot[i] = support_below(2) ? -1 : (int32_t)support_below((uint64_t)table);
-    m[0] = 1e-37f;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t at = first + i, row = kind == 2 ? slot[at / H - first / H] : 0;
-        dense[i] = kind == 1 || row < 0 ? 0 : kind == 2 ? given[row * H + at % H] : given[i];
-        v[i] = fabsf(v[i]);
-    }
-    for (int64_t i = 0; i < (kind == 2 ? table * H : n); i++)
-        given[i] *= scale;
     const size_t bytes = (size_t)n * 4;
+    m[0] = 1e-37f; /* fades */
+    for (int64_t i = 0; i < n; i++)
+        v[i] = fabsf(v[i]);
+    const float *plain = case_keep(&c, grad, bytes);
+    for (int64_t i = 0; i < n; i++)
+        grad[i] *= scale;
     float *p0 = case_keep(&c, p, bytes), *m0 = case_keep(&c, m, bytes), *v0 = case_keep(&c, v, bytes);
     float *pc = case_keep(&c, p, bytes), *mc = case_keep(&c, m, bytes), *vc = case_keep(&c, v, bytes);
     adamw_step s = {0.9f, 0.1f, 0.999f, 0.001f, 1e-6f, 2e-3f, 3e-4f};
-    be->ops->adamw(be, n, first, &s, 1, dense, mc, vc, pc, &want);
+    be->ops->adamw(be, n, first, &s, 1, zeros ? NULL : plain, mc, vc, pc, &want);
     void *copy = case_room(&c, n);
-    cuda_adamw_args a = {.n = n, .first_index = first, .step = s, .decayed = 1, .unscale = 1 / scale, .grad = kind == 1 ? NULL : given,
-                         .slot = kind == 2 ? slot : NULL, .slot_first = first / H, .hidden = H, .m = m, .v = v, .p = p, .type = type, .copy = copy,
-                         .hash = hash, .scratch = c.scratch};
+    cuda_adamw_args a = {.n = n, .first_index = first, .step = s, .decayed = 1, .unscale = 1 / scale, .grad = zeros ? NULL : grad, .m = m, .v = v, .p = p,
+                         .type = type, .copy = copy, .hash = hash, .scratch = c.scratch};
     CASE_TWICE(&c, p, bytes, memcpy(p, p0, bytes); memcpy(m, m0, bytes); memcpy(v, v0, bytes); *hash = 5; cuda_adamw(NULL, &a));
     ck_assert(memcmp(p, pc, bytes) == 0 && memcmp(m, mc, bytes) == 0 && memcmp(v, vc, bytes) == 0);
     ck_assert_uint_eq(*hash, want + 5);
@@ -66,52 +58,9 @@ static void check_adamw(cuda_type type, int kind, float scale)
 START_TEST(adamw_has_the_bits_of_the_cpu)
 {
     for (int type = 0; type < CUDA_TYPES; type++)
-        for (int kind = 0; kind < 3; kind++)
-            check_adamw((cuda_type)type, kind, kind ? 1.0f : 65536.0f);
-}
-END_TEST
-
-/* Many runs at once: what single calls give, run by run; runs 3 and 4 are one tensor. */
-START_TEST(many_runs_are_single_ones)
-{
-    enum { RUNS = 7 };
-    static const int64_t length[RUNS] = {16, CUDA_ADAMW_CHUNK, 5 * CUDA_ADAMW_CHUNK + 48, 1, 3 * CUDA_ADAMW_CHUNK - 5, 768, 32};
-    for (int type = 0; type < CUDA_TYPES; type++) {
-        cuda_case c;
-        cuda_case_begin(&c, (cuda_type)type, &small_shape, 0);
-        int64_t n = 0;
-        adamw_step s = {0.9f, 0.1f, 0.999f, 0.001f, 1e-6f, 2e-3f, 3e-4f};
-        cuda_adamw_item *items = case_launch_bytes(&c, RUNS * sizeof *items);
-        int32_t *chunk = case_launch_bytes(&c, (RUNS + 1) * sizeof *chunk);
-        uint64_t *hash = case_launch_bytes(&c, RUNS * 8), *want = case_launch_bytes(&c, RUNS * 8);
-        for (int i = 0; i < RUNS; i++)
-            n += length[i];
-        float *g = random_floats(&c, n), *m = random_floats(&c, n), *v = random_floats(&c, n), *p = random_floats(&c, n);
-        const size_t bytes = (size_t)n * 4;
-        for (int64_t i = 0; i < n; i++)
-            v[i] = fabsf(v[i]);
-        float *m0 = case_keep(&c, m, bytes), *v0 = case_keep(&c, v, bytes), *p0 = case_keep(&c, p, bytes);
-        uint16_t *copy = case_launch_bytes(&c, (size_t)n * 2), *copies = case_launch_bytes(&c, (size_t)n * 2);
-        chunk[0] = 0;
-        for (int64_t i = 0, at = 0; i < RUNS; at += length[i++]) {
-            items[i] = (cuda_adamw_item){length[i], 1000 + at, i == 2 ? NULL : g + at, m + at, v + at, p + at, type ? copies + at : NULL, i % 2,
-                                         (int32_t)(i < 4 ? i : i - 1)};
-            chunk[i + 1] = chunk[i] + (int32_t)((length[i] + CUDA_ADAMW_CHUNK - 1) / CUDA_ADAMW_CHUNK);
-            hash[i] = want[i] = 3;
-        }
-        for (int i = 0; i < RUNS; i++)
-            cuda_adamw(NULL, &(cuda_adamw_args){.n = items[i].n, .first_index = items[i].first_index, .step = s, .decayed = items[i].decayed,
-                                                .unscale = 0.5f, .grad = items[i].grad, .m = items[i].m, .v = items[i].v, .p = items[i].p, .type = c.type,
-                                                .copy = type ? copy + (items[i].p - p) : NULL, .hash = want + items[i].hash, .scratch = c.scratch});
-        float *m1 = case_keep(&c, m, bytes), *v1 = case_keep(&c, v, bytes), *p1 = case_keep(&c, p, bytes);
-        uint64_t *part = case_launch_bytes(&c, (size_t)chunk[RUNS] * 8);
-        CASE_TWICE(&c, p, bytes, memcpy(m, m0, bytes); memcpy(v, v0, bytes); memcpy(p, p0, bytes); for (int i = 0; i < RUNS; i++) hash[i] = 3;
-                   cuda_adamw_many(NULL, &s, 0.5f, c.type, RUNS, items, chunk, chunk[RUNS], part, hash));
-        ck_assert(memcmp(p, p1, bytes) == 0 && memcmp(m, m1, bytes) == 0 && memcmp(v, v1, bytes) == 0);
-        ck_assert(memcmp(hash, want, RUNS * 8) == 0);
-        ck_assert(type == CUDA_FLOAT32 || memcmp(copy, copies, (size_t)n * 2) == 0);
-        cuda_case_end(&c);
-    }
+        for (int zeros = 0; zeros < 2; zeros++)
+            check_adamw((cuda_type)type, 1 + (int64_t)support_below(5000), zeros, zeros ? 1.0f : 65536.0f);
+    check_adamw(CUDA_BFLOAT16, 270001, 0, 1); /* more than one pass of the grid */
 }
 END_TEST
 
@@ -274,6 +223,6 @@ END_TEST
 
 int main(void)
 {
-    return support_run("cuda update", (const TTest *const[]){adamw_has_the_bits_of_the_cpu, many_runs_are_single_ones, pieces_fold_in_the_tree_of_lanes, sparse_rows_merge,
+    return support_run("cuda update", (const TTest *const[]){adamw_has_the_bits_of_the_cpu, pieces_fold_in_the_tree_of_lanes, sparse_rows_merge,
                                                              overflow_is_found, plain_passes, types_round_to_nearest_even, refusals_say_why, NULL});
 }

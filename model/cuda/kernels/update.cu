@@ -95,29 +95,36 @@ void cuda_merge_rows(cuda_stream stream, int64_t count, int64_t H, const float *
 
 /* ---- overflow ---- */
 
-__global__ void __launch_bounds__(UPDATE_THREADS) find_overflow(int64_t n, const float *x, int32_t *part)
+/* Whether any thread of the block found one, for thread 0. */
+__device__ __forceinline__ int any_of_block(int mine)
 {
     SHARED(int32_t, found, HASH_WARPS);
-    int mine = 0;
-    for EACH (i, n)
-        mine |= (as_bits(x[i]) & 0x7f800000u) == 0x7f800000u;
     mine = __any_sync(FULL_WARP, mine);
     if (threadIdx.x % WARP == 0)
         found[threadIdx.x / WARP] = mine;
     __syncthreads();
-    if (threadIdx.x == 0) {
-        for (int w = 1; w < HASH_WARPS; w++)
-            mine |= found[w];
-        part[blockIdx.x] = mine;
-    }
+    for (int w = 1; w < HASH_WARPS && threadIdx.x == 0; w++)
+        mine |= found[w];
+    return mine;
 }
 
-__global__ void __launch_bounds__(WARP) join_flags(int blocks, const int32_t *part, int32_t *flag)
+__global__ void __launch_bounds__(UPDATE_THREADS) find_overflow(int64_t n, const float *x, int32_t *part)
 {
     int mine = 0;
-    for (int b = threadIdx.x; b < blocks; b += WARP)
+    for EACH (i, n)
+        mine |= (as_bits(x[i]) & 0x7f800000u) == 0x7f800000u;
+    mine = any_of_block(mine);
+    if (threadIdx.x == 0)
+        part[blockIdx.x] = mine;
+}
+
+/* One block. */
+__global__ void __launch_bounds__(UPDATE_THREADS) join_flags(int blocks, const int32_t *part, int32_t *flag)
+{
+    int mine = 0;
+    for (int b = threadIdx.x; b < blocks; b += UPDATE_THREADS)
         mine |= part[b];
-    mine = __any_sync(FULL_WARP, mine);
+    mine = any_of_block(mine);
     if (threadIdx.x == 0 && mine)
         *flag |= 1;
 }
@@ -127,7 +134,7 @@ void cuda_find_overflow(cuda_stream stream, int64_t n, const float *x, int32_t *
     if (!n)
         return;
     LAUNCH(stream, blocks_for(n), UPDATE_THREADS, find_overflow, n, x, (int32_t *)scratch);
-    LAUNCH(stream, 1, WARP, join_flags, (int)blocks_for(n), (const int32_t *)scratch, flag);
+    LAUNCH(stream, 1, UPDATE_THREADS, join_flags, (int)blocks_for(n), (const int32_t *)scratch, flag);
 }
 
 /* ---- types ---- */
@@ -187,37 +194,25 @@ __device__ __forceinline__ void put_sum(uint64_t mine, uint64_t *part)
         part[blockIdx.x] = mine;
 }
 
-__global__ void __launch_bounds__(WARP) join_hashes(int blocks, const uint64_t *part, uint64_t *hash)
+/* One block. */
+__global__ void __launch_bounds__(UPDATE_THREADS) join_hashes(int blocks, const uint64_t *part, uint64_t *hash)
 {
     uint64_t mine = 0;
-    for (int b = threadIdx.x; b < blocks; b += WARP)
+    for (int b = threadIdx.x; b < blocks; b += UPDATE_THREADS)
         mine += part[b];
-    mine = warp_sum(mine);
+    mine = sum_of_block(mine);
     if (threadIdx.x == 0)
         *hash += mine;
 }
 
 struct adamw_view {
-    int64_t n, first, slot_first, H;
+    int64_t n, first;
     adamw_step s;
     int decayed;
     float unscale;
     const float *grad;
-    const int32_t *slot;
     float *m, *v, *p;
 };
-
-/* Where parameter i's gradient lies; zero without one. */
-__device__ __forceinline__ float gradient_of(const adamw_view &a, int64_t i)
-{
-    if (!a.grad)
-        return 0.0f;
-    if (!a.slot)
-        return a.grad[i] * a.unscale;
-    const int64_t at = a.first + i, table = at / a.H;
-    const int32_t row = a.slot[table - a.slot_first];
-    return row < 0 ? 0.0f : a.grad[row * a.H + at % a.H] * a.unscale;
-}
 
 /* Below 2^-120 a moment is set to zero, as on the CPU (model/cpu/kernel_point.c says why). NaN stays. */
 __device__ __forceinline__ float faded(float moment)
@@ -225,68 +220,24 @@ __device__ __forceinline__ float faded(float moment)
     return fabsf(moment) < 0x1p-120f ? 0.0f : moment;
 }
 
-/* One parameter; returns its part of the hash. */
-template <typename T>
-__device__ __forceinline__ uint64_t adamw_one(const adamw_step &s, int decayed, float g, float *m, float *v, float *p, T *copy, int64_t index)
-{
-    const float mean = faded(fmaf(s.one_minus_beta1, g, s.beta1 * *m));
-    const float square = faded(fmaf(s.one_minus_beta2 * g, g, s.beta2 * *v));
-    float value = fmaf(-s.step_size, mean / (sqrtf(square) + s.epsilon), *p);
-    if (decayed && s.decay != 0.0f) /* p - 0 p would turn -0 into +0 */
-        value = fmaf(-s.decay, value, value);
-    *m = mean;
-    *v = square;
-    *p = value;
-    if (copy)
-        *copy = round_to<T>(value);
-    return mix((uint64_t)index, as_bits(value));
-}
-
 template <typename T> __global__ void __launch_bounds__(UPDATE_THREADS) adamw(adamw_view a, T *copy, uint64_t *part)
 {
     uint64_t hash = 0;
-    for EACH (i, a.n)
-        hash += adamw_one<T>(a.s, a.decayed, gradient_of(a, i), a.m + i, a.v + i, a.p + i, copy ? copy + i : NULL, a.first + i);
-    put_sum(hash, part);
-}
-
-/* A block a chunk of one item; `chunk[i]` is item i's first. */
-template <typename T>
-__global__ void __launch_bounds__(UPDATE_THREADS)
-    adamw_many(adamw_step s, float unscale, int count, const cuda_adamw_item *items, const int32_t *chunk, uint64_t *part)
-{
-    int low = 0, high = count - 1;
-    while (low < high) { /* the last item that does not begin behind this block */
-        const int middle = (low + high + 1) / 2;
-        if (chunk[middle] <= (int)blockIdx.x)
-            low = middle;
-        else
-            high = middle - 1;
+    for EACH (i, a.n) {
+        const float g = a.grad ? a.grad[i] * a.unscale : 0.0f;
+        const float m = faded(fmaf(a.s.one_minus_beta1, g, a.s.beta1 * a.m[i]));
+        const float v = faded(fmaf(a.s.one_minus_beta2 * g, g, a.s.beta2 * a.v[i]));
+        float p = fmaf(-a.s.step_size, m / (sqrtf(v) + a.s.epsilon), a.p[i]);
+        if (a.decayed && a.s.decay != 0.0f) /* p - 0 p would turn -0 into +0 */
+            p = fmaf(-a.s.decay, p, p);
+        a.m[i] = m;
+        a.v[i] = v;
+        a.p[i] = p;
+        if (copy)
+            copy[i] = round_to<T>(p);
+        hash += mix((uint64_t)(a.first + i), as_bits(p));
     }
-    const cuda_adamw_item a = items[low];
-    const int64_t first = (int64_t)((int)blockIdx.x - chunk[low]) * CUDA_ADAMW_CHUNK, end = first + CUDA_ADAMW_CHUNK < a.n ? first + CUDA_ADAMW_CHUNK : a.n;
-    T *copy = (T *)a.copy;
-    uint64_t hash = 0;
-    for (int64_t i = first + threadIdx.x; i < end; i += UPDATE_THREADS)
-        hash += adamw_one<T>(s, a.decayed, a.grad ? a.grad[i] * unscale : 0.0f, a.m + i, a.v + i, a.p + i, copy ? copy + i : NULL, a.first_index + i);
     put_sum(hash, part);
-}
-
-/* A block an item: its chunks' sums go to its place in hash. Items that share a place follow one another, so one block has them all. */
-__global__ void __launch_bounds__(UPDATE_THREADS)
-    join_items(int count, const cuda_adamw_item *items, const int32_t *chunk, const uint64_t *part, uint64_t *hash)
-{
-    int last = blockIdx.x;
-    if (last > 0 && items[last - 1].hash == items[last].hash)
-        return; /* the first of them does it */
-    while (last + 1 < count && items[last + 1].hash == items[blockIdx.x].hash)
-        last++;
-    uint64_t mine = 0;
-    for (int c = chunk[blockIdx.x] + (int)threadIdx.x; c < chunk[last + 1]; c += UPDATE_THREADS)
-        mine += part[c];
-    mine = sum_of_block(mine);
-    if (threadIdx.x == 0)
-        hash[items[last].hash] += mine;
 }
 
 __global__ void __launch_bounds__(UPDATE_THREADS) state_hash(int64_t n, int64_t first, const float *p, uint64_t *part)
@@ -301,25 +252,13 @@ void cuda_adamw(cuda_stream stream, const cuda_adamw_args *a)
 {
     if (!a->n)
         return;
-    adamw_view view = {a->n, a->first_index, a->slot_first, a->hidden, a->step, a->decayed, a->unscale, a->grad, a->slot, a->m, a->v, a->p};
+    adamw_view view = {a->n, a->first_index, a->step, a->decayed, a->unscale, a->grad, a->m, a->v, a->p};
     if (a->type == CUDA_FLOAT16)
         LAUNCH(stream, blocks_for(a->n), UPDATE_THREADS, adamw<fp16>, view, (fp16 *)a->copy, (uint64_t *)a->scratch);
     else
         LAUNCH(stream, blocks_for(a->n), UPDATE_THREADS, adamw<bf16>, view, a->type == CUDA_BFLOAT16 ? (bf16 *)a->copy : NULL, (uint64_t *)a->scratch);
     if (a->hash)
-        LAUNCH(stream, 1, WARP, join_hashes, (int)blocks_for(a->n), (const uint64_t *)a->scratch, a->hash);
-}
-
-void cuda_adamw_many(cuda_stream stream, const adamw_step *step, float unscale, cuda_type type, int count, const cuda_adamw_item *items,
-                     const int32_t *chunk, int64_t chunks, uint64_t *part, uint64_t *hash)
-{
-    if (!count || !chunks)
-        return;
-    if (type == CUDA_FLOAT16)
-        LAUNCH(stream, chunks, UPDATE_THREADS, adamw_many<fp16>, *step, unscale, count, items, chunk, part);
-    else
-        LAUNCH(stream, chunks, UPDATE_THREADS, adamw_many<bf16>, *step, unscale, count, items, chunk, part);
-    LAUNCH(stream, count, UPDATE_THREADS, join_items, count, items, chunk, part, hash);
+        LAUNCH(stream, 1, UPDATE_THREADS, join_hashes, (int)blocks_for(a->n), (const uint64_t *)a->scratch, a->hash);
 }
 
 void cuda_state_hash(cuda_stream stream, int64_t n, int64_t first_index, const float *p, uint64_t *hash, void *scratch)
@@ -327,5 +266,5 @@ void cuda_state_hash(cuda_stream stream, int64_t n, int64_t first_index, const f
     if (!n)
         return;
     LAUNCH(stream, blocks_for(n), UPDATE_THREADS, state_hash, n, first_index, p, (uint64_t *)scratch);
-    LAUNCH(stream, 1, WARP, join_hashes, (int)blocks_for(n), (const uint64_t *)scratch, hash);
+    LAUNCH(stream, 1, UPDATE_THREADS, join_hashes, (int)blocks_for(n), (const uint64_t *)scratch, hash);
 }
