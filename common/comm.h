@@ -67,6 +67,11 @@ bool comm_flag_seen(void);  /* this rank or, as far as messages have come in, an
 void comm_arrive(void);
 bool comm_arrived(void);
 
+/* ---- a count of what all ranks have done, for a progress line: local calls but the first, nothing waits ---- */
+void comm_tally_begin(void); /* from zero; every rank calls it, in the same place of its work */
+void comm_tally_add(int64_t n); /* 0: what is counted so far is on its way when this returns */
+int64_t comm_tally_total(void); /* at rank 0: as far as messages have come in; elsewhere this rank's own */
+
 /* ---- memory shared by the ranks of one node ---- */
 int comm_node_rank(void);   /* 0 .. node_size-1 */
 int comm_node_size(void);

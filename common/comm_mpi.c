@@ -27,6 +27,18 @@ static struct {
     char agreed[4200];
 } me = {.size = 1, .node_size = 1, .nodes = 1};
 
+typedef struct tally_message {
+    int64_t round, count;
+} tally_message;
+
+static struct {
+    tally_message mine, sent;
+    MPI_Request request;
+    bool on_the_way;
+    int64_t *of; /* rank 0: of each rank */
+} tally;
+enum { TAG_TALLY = 1 };
+
 struct comm_request {
     int capacity, used;
     MPI_Request *request;
@@ -88,6 +100,11 @@ void comm_close(void)
         return;
     MPI_Barrier(me.flags); /* every flag is on its way: take in what nobody has looked at */
     comm_flag_seen();
+    comm_tally_total();
+    free(tally.of);
+    tally.of = NULL;
+    if (tally.on_the_way) /* so small a message has left at once */
+        MPI_Wait(&tally.request, MPI_STATUS_IGNORE);
     MPI_Comm_free(&me.flags);
     if (me.leaders != MPI_COMM_NULL)
         MPI_Comm_free(&me.leaders);
@@ -374,6 +391,57 @@ bool comm_arrived(void)
     if (me.size > 1)
         MPI_Test(&me.arrival, &done, MPI_STATUS_IGNORE);
     return done != 0;
+}
+
+/* ---- tally: every rank sends its count so far, when the last such message has gone; rank 0 keeps the newest of each ---- */
+
+void comm_tally_begin(void)
+{
+    tally.mine = (tally_message){.round = tally.mine.round + 1};
+    if (me.rank == 0 && me.size > 1 && !tally.of)
+        tally.of = malloc((size_t)me.size * sizeof *tally.of);
+    if (tally.of)
+        memset(tally.of, 0, (size_t)me.size * sizeof *tally.of);
+}
+
+static bool tally_has_gone(bool must)
+{
+    int gone = 1;
+    if (tally.on_the_way && must)
+        MPI_Wait(&tally.request, MPI_STATUS_IGNORE);
+    else if (tally.on_the_way)
+        MPI_Test(&tally.request, &gone, MPI_STATUS_IGNORE);
+    tally.on_the_way = !gone;
+    return gone;
+}
+
+void comm_tally_add(int64_t n)
+{
+    tally.mine.count += n;
+    if (me.rank == 0 || !tally_has_gone(n == 0))
+        return;
+    tally.sent = tally.mine;
+    MPI_Isend(&tally.sent, sizeof tally.sent, MPI_BYTE, 0, TAG_TALLY, me.flags, &tally.request);
+    tally.on_the_way = true;
+}
+
+int64_t comm_tally_total(void)
+{
+    int64_t total = tally.mine.count;
+    int come = 1;
+    while (me.rank == 0 && me.size > 1 && come) {
+        MPI_Status from;
+        tally_message m;
+        MPI_Iprobe(MPI_ANY_SOURCE, TAG_TALLY, me.flags, &come, &from);
+        if (!come)
+            break;
+        MPI_Recv(&m, sizeof m, MPI_BYTE, from.MPI_SOURCE, TAG_TALLY, me.flags, MPI_STATUS_IGNORE);
+        if (tally.of && m.round == tally.mine.round)
+            tally.of[from.MPI_SOURCE] = m.count;
+    }
+    for (int r = 1; tally.of && r < me.size; r++)
+        total += tally.of[r];
+    return total;
 }
 
 /* ---- nodes and shared memory ---- */

@@ -220,6 +220,55 @@ status file_remove(const char *path)
     return unlink(path) != 0 && errno != ENOENT ? output_error(errno, path) : STATUS_OK;
 }
 
+static char *folder_of(const char *path);
+
+static bool file_is_regular(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* The nearest folder that is there, of `path` and those above it. */
+static status check_above(const char *path)
+{
+    char *at = strdup(path);
+    status st = at ? STATUS_OK : fail(STATUS_RESOURCE, "out of memory for the path %s", path);
+    while (st == STATUS_OK && access(at, F_OK) != 0 && errno == ENOENT) {
+        char *up = folder_of(at);
+        free(at);
+        at = up;
+        st = at ? STATUS_OK : fail(STATUS_RESOURCE, "out of memory for the path %s", path);
+    }
+    if (st == STATUS_OK && access(at, F_OK) == 0 && !file_is_folder(at))
+        st = fail(STATUS_IO, "%s: a file stands where a folder is needed; remove it or choose another path than %s", at, path);
+    else if (st == STATUS_OK && access(at, W_OK | X_OK) != 0)
+        st = output_error(errno, path);
+    free(at);
+    return st;
+}
+
+status file_check_output_folder(const char *path)
+{
+    return check_above(path);
+}
+
+status file_check_output(const char *path)
+{
+    size_t n = strlen(path);
+    if (n == 0)
+        return fail(STATUS_USAGE, "an empty name stands where a file is needed");
+    if (file_is_folder(path) || path[n - 1] == '/')
+        return fail(STATUS_IO, "%s: is a folder, and a file is to be written; give the name of a file in it, or another name", path);
+    if (file_exists(path) && !file_is_regular(path))
+        return STATUS_OK; /* a pipe or a device is its own affair */
+    char *folder = folder_of(path);
+    if (!folder)
+        return fail(STATUS_RESOURCE, "out of memory for the path %s", path);
+    status st = check_above(folder);
+    free(folder);
+    return st;
+}
+
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -31,6 +31,10 @@ bool file_same(const char *a, const char *b); /* both are there, and are one fil
 status file_map(const char *path, const void **p, size_t *bytes);
 void file_unmap(const void *p, size_t bytes);
 
+/* Whether a file, or a folder, could be written there, before hours are spent on what goes into it: it is not a folder (a file), and what is there
+ * of the path may be written to. STATUS_IO says what is in the way. Writes nothing. */
+status file_check_output(const char *path);
+status file_check_output_folder(const char *path);
 /* Makes the folder and those above it; fine when it is there. */
 status file_make_folder(const char *path);
 /* Removes a folder with all in it, or a file; fine when it is not there. */

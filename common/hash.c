@@ -56,32 +56,64 @@ status hash_sha256_buffer(const void *p, size_t n, char hex[HASH_HEX])
     return STATUS_OK;
 }
 
-status hash_sha256_file(const char *path, char hex[HASH_HEX])
+/* Hands the bytes of a file, block by block, to `add`. */
+static status read_blocks(const char *path, void (*add)(void *hash, const void *p, size_t n), void *hash)
 {
     enum { BLOCK = 1 << 20 };
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return fail_errno(errno == ENOENT ? STATUS_INPUT : STATUS_IO, errno, "%s", path);
-    status st = STATUS_OK;
-    hash_sha256 *h = NULL;
-    unsigned char *block = NULL;
-    TRY_DONE(memory_new(&block, BLOCK, "reading a file"));
-    TRY_DONE(hash_sha256_begin(&h));
-    for (;;) {
-        ssize_t n = read(fd, block, BLOCK);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            TRY_DONE(fail_errno(STATUS_IO, errno, "reading %s", path));
-        if (n <= 0)
-            break;
-        hash_sha256_add(h, block, (size_t)n);
+    unsigned char *block;
+    ssize_t n = 1;
+    status st = memory_new(&block, BLOCK, "reading a file");
+    while (st == STATUS_OK && n > 0) {
+        n = read(fd, block, BLOCK);
+        if (n > 0)
+            add(hash, block, (size_t)n);
+        else if (n < 0 && errno == EINTR)
+            n = 1;
+        else if (n < 0)
+            st = fail_errno(STATUS_IO, errno, "reading %s", path);
     }
-done:
-    hash_sha256_end(h, st == STATUS_OK ? hex : NULL);
     free(block);
     close(fd);
     return st;
+}
+
+static void add_sha256(void *hash, const void *p, size_t n)
+{
+    hash_sha256_add(hash, p, n);
+}
+
+status hash_sha256_file(const char *path, char hex[HASH_HEX])
+{
+    hash_sha256 *h;
+    TRY(hash_sha256_begin(&h));
+    status st = read_blocks(path, add_sha256, h);
+    hash_sha256_end(h, st == STATUS_OK ? hex : NULL);
+    return st;
+}
+
+static void add_xxh3(void *hash, const void *p, size_t n)
+{
+    XXH3_64bits_update(hash, p, n);
+}
+
+status hash_xxh3_file(const char *path, uint64_t *hash)
+{
+    XXH3_state_t *h = XXH3_createState();
+    if (!h)
+        return fail(STATUS_RESOURCE, "out of memory: a hash");
+    XXH3_64bits_reset(h);
+    status st = read_blocks(path, add_xxh3, h);
+    *hash = XXH3_64bits_digest(h);
+    XXH3_freeState(h);
+    return st;
+}
+
+uint64_t hash_xxh3_seeded(const void *p, size_t n, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(p, n, seed);
 }
 
 uint64_t hash_xxh3(const void *p, size_t n)

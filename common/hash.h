@@ -29,6 +29,8 @@ uint32_t hash_crc32_join(uint32_t first, uint32_t second, size_t second_bytes);
 
 /* XXH3-64 with seed 0. */
 uint64_t hash_xxh3(const void *p, size_t n);
+uint64_t hash_xxh3_seeded(const void *p, size_t n, uint64_t seed);
+status hash_xxh3_file(const char *path, uint64_t *hash); /* as hash_sha256_file */
 
 /* One element of a tensor's state hash: a bijective mix of (index, bits), summed mod 2^64 by the caller, so that order and slicing do not matter. */
 static inline uint64_t hash_mix64(uint64_t index, uint32_t bits)

@@ -74,7 +74,7 @@ static status check_state(const run *r, const tensor_table *table, const float *
     snprintf(text, sizeof text, "%016llx", (unsigned long long)hash);
     if (strcmp(text, r->weights_hash) != 0)
         return fail(STATUS_INPUT,
-                    "%s: the weights are not those of the run: state hash %s, and state.json says %s; restore the folder, or train again",
+                    "%s/model.safetensors: the weights are not those of the run: state hash %s, and state.json says %s; restore the folder, or train again",
                     r->weights_folder, text, r->weights_hash);
     return STATUS_OK;
 }

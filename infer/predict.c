@@ -157,48 +157,60 @@ static status score_block(job *j, network *net, int32_t *ids, int64_t block, boo
     return network_score(net, j->score + scored * j->run->labels);
 }
 
-static status score_mine(job *j, network *net)
+/* What all ranks have scored so far. */
+static void show(progress *p, const network *net)
 {
-    int32_t *ids;
-    int64_t rows = 0, scored = 0, first, end;
-    bool stopped = must_stop();
-    char note[80];
-    TRY(memory_new(&ids, (size_t)j->run->input.max_length * sizeof *ids, "ids of a row"));
-    for (int64_t i = 0; i < j->mine_count; i++) {
-        blocks_range(&j->blocks, j->mine[i], &first, &end);
+    char note[96];
+    snprintf(note, sizeof note, "%d rank%s, %s", comm_size(), comm_size() > 1 ? "s" : "", network_what(net));
+    progress_set(p, comm_tally_total(), note);
+}
+
+static int64_t rows_of(const job *j, const int64_t *block, int64_t count)
+{
+    int64_t rows = 0, first, end;
+    for (int64_t i = 0; i < count; i++) {
+        blocks_range(&j->blocks, block[i], &first, &end);
         rows += end - first;
     }
-    snprintf(note, sizeof note, "%d rank%s, %s", comm_size(), comm_size() > 1 ? "s (rank 0's share shown)" : "", network_what(net));
-    progress *p = progress_begin("score", "rows", rows);
+    return rows;
+}
+
+static status score_mine(job *j, network *net, progress *p)
+{
+    int32_t *ids;
+    bool stopped = must_stop();
+    TRY(memory_new(&ids, (size_t)j->run->input.max_length * sizeof *ids, "ids of a row"));
     status st = STATUS_OK;
     for (int64_t i = 0; st == STATUS_OK && !stopped && i < j->mine_count; i++) {
         float *to = block_scores(j, j->mine[i]);
-        blocks_range(&j->blocks, j->mine[i], &first, &end);
+        int64_t rows = rows_of(j, &j->mine[i], 1);
         st = score_block(j, net, ids, j->mine[i], &stopped);
         if (stopped)
-            memset(to, 0, (size_t)((end - first) * j->run->labels) * sizeof *to); /* zeros may be summed over ranks */
+            memset(to, 0, (size_t)(rows * j->run->labels) * sizeof *to); /* zeros may be summed over ranks */
         else if (st == STATUS_OK)
             st = blocks_write(&j->blocks, j->mine[i], to);
         if (st == STATUS_OK && !stopped) {
             j->done[j->mine[i]] = 1;
-            scored += end - first;
-            progress_set(p, scored, note);
+            comm_tally_add(rows);
+            show(p, net);
             stopped = i + 1 < j->mine_count && must_stop();
         }
     }
-    progress_end(p);
     free(ids);
     return st;
 }
 
 /* Waits for the others, and for signals meanwhile. */
-static void wait_for_all(void)
+static void wait_for_all(progress *p, const network *net)
 {
+    comm_tally_add(0);
     comm_arrive();
     while (!comm_arrived()) {
         must_stop();
+        show(p, net);
         nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
+    show(p, net);
 }
 
 /* Collective. */
@@ -219,10 +231,15 @@ static status score_missing(job *j)
     if (j->settings->profile)
         network_watch(net);
     double begin = clock_seconds();
-    status st = score_mine(j, net);
+    int64_t rows = rows_of(j, j->mine, j->mine_count);
+    comm_sum_int64(&rows, 1);
+    comm_tally_begin();
+    progress *p = progress_begin("score", "rows", rows);
+    status st = score_mine(j, net, p);
     if (st != STATUS_OK)
         return st; /* one rank's error ends the job: nothing collective may follow */
-    wait_for_all();
+    wait_for_all(p, net);
+    progress_end(p);
     if (j->settings->profile)
         report_profile(net, clock_seconds() - begin);
     network_close(net);

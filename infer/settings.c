@@ -107,8 +107,16 @@ static status not_an_input(const settings *s, const char *file)
     return STATUS_OK;
 }
 
+/* Before hours are spent on scoring: every file that is to be written can be. */
 static status check_out(const settings *s)
 {
+    TRY(file_check_output(s->out));
+    if (s->predictions)
+        TRY(file_check_output(s->predictions));
+    if (s->report)
+        TRY(file_check_output(s->report));
+    if (s->folder)
+        TRY(file_check_output_folder(s->folder));
     TRY(not_an_input(s, s->sample));
     TRY(not_an_input(s, s->truth));
     for (size_t i = 0; i < s->csv.count; i++)

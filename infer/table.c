@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preprocess/utf8.h"
+
 static status copy_name(const char *name, char **out)
 {
     *out = strdup(name);
@@ -130,13 +132,34 @@ int64_t table_column(const table *t, const char *name)
     return -1;
 }
 
+size_t table_show_text(const char *from, size_t bytes, char *to, size_t room)
+{
+    size_t n = 0, i = 0;
+    while (i < bytes) {
+        size_t width = 1, left = bytes - i < UTF8_LONGEST ? bytes - i : UTF8_LONGEST;
+        uint32_t c = '?';
+        if (utf8_valid_prefix(from + i, left) > 0 && (unsigned char)from[i] >= ' ') /* the first code point is whole */
+            c = utf8_get(from + i, &width);
+        bool shown = c >= ' ' && !(c >= 0x7F && c < 0xA0) && c != 0x2028 && c != 0x2029; /* nothing that a terminal obeys */
+        if (n + (shown ? width : 1) >= room)
+            break;
+        if (shown && c != '?')
+            memcpy(to + n, from + i, width);
+        else
+            to[n] = '?';
+        n += shown ? width : 1;
+        i += width;
+    }
+    to[n] = 0;
+    return i;
+}
+
 void table_show_id(const table *t, int64_t row, char text[64])
 {
-    enum { SHOWN = 40 };
-    size_t bytes, n = 0;
+    size_t bytes;
     const char *id = table_id(t, row, &bytes);
-    text[n++] = '"';
-    for (size_t i = 0; i < bytes && i < SHOWN; i++)
-        text[n++] = id[i] >= ' ' && id[i] <= '~' ? id[i] : '?';
-    snprintf(text + n, 64 - n, "%s", bytes > SHOWN ? "...\"" : "\"");
+    text[0] = '"';
+    size_t done = table_show_text(id, bytes, text + 1, 64 - 5);
+    size_t n = strlen(text);
+    snprintf(text + n, 64 - n, "%s", done < bytes ? "...\"" : "\"");
 }

@@ -21,7 +21,7 @@
 /* The first cell of a kind of fault, and how many there are. */
 typedef struct table_fault {
     int64_t count, row, column;
-    char text[40]; /* of the cell, cut, unprintable bytes as '?' */
+    char text[40]; /* of the cell, as table_show_text has it */
 } table_fault;
 
 typedef struct table {
@@ -68,7 +68,10 @@ int64_t table_find(const table *t, const char *id, size_t bytes);
 const char *table_id(const table *t, int64_t row, size_t *bytes);
 /* Place of a column of numbers by its name, or -1. */
 int64_t table_column(const table *t, const char *name);
-/* An id for a message: quoted, cut, unprintable bytes as '?'. */
+/* Text for a message: as it is where it is UTF-8, control characters and other bytes as '?', cut to `room` with its NUL, between code points. Returns
+ * how many bytes of it are shown. */
+size_t table_show_text(const char *from, size_t bytes, char *to, size_t room);
+/* An id for a message: quoted, cut, shown as above. */
 void table_show_id(const table *t, int64_t row, char text[64]);
 
 #endif

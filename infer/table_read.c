@@ -143,8 +143,7 @@ static void read_cell(const csv_field *f, int64_t column, const label_rule *labe
         return;
     fault->row = t->rows;
     fault->column = column;
-    for (size_t i = 0; i < f->bytes && i + 1 < sizeof fault->text; i++)
-        fault->text[i] = f->text[i] >= ' ' && f->text[i] <= '~' ? f->text[i] : '?';
+    table_show_text(f->text, f->bytes, fault->text, sizeof fault->text);
 }
 
 static status read_record(reading *r, const table_request *request, table *t)

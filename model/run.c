@@ -1,10 +1,12 @@
 #include "model/run.h"
 
-#include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/files.h"
+#include "common/sealed.h"
+#include "model/pointer.h"
 
 enum { SMALL_FILE = 64 << 20 };
 
@@ -45,20 +47,8 @@ static status get_int(const json_t *object, const char *path, const char *key, i
 
 static status read_json(const char *path, json_t **out, char sha256[HASH_HEX])
 {
-    char *text;
-    size_t bytes;
-    json_error_t error;
-    TRY(file_read_all(path, SMALL_FILE, &text, &bytes));
-    status st = hash_sha256_buffer(text, bytes, sha256);
-    *out = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
-    free(text);
-    if (st == STATUS_OK && !json_is_object(*out))
-        st = fail(STATUS_INPUT, "%s: line %d: %s: the file is damaged", path, *out ? 1 : error.line, *out ? "not an object" : error.text);
-    if (st != STATUS_OK) {
-        json_decref(*out);
-        *out = NULL;
-    }
-    return st;
+    status st = sealed_read(path, out, sha256);
+    return st == STATUS_INPUT ? fail(st, "%s; restore it from a copy, or train again into a new folder", status_message()) : st;
 }
 
 /* ---- run.json ---- */
@@ -168,8 +158,7 @@ static status read_pointer(run *r, const char *which)
                   strcmp(which, "best") == 0 ? "; best needs a validation set with both classes" : "");
     } else {
         TRY_DONE(file_read_all(path, 4096, &text, &bytes));
-        text[strcspn(text, "\n")] = 0;
-        if (!text[0] || strchr(text, '/') || text[0] == '.')
+        if (!pointer_name(text, bytes))
             TRY_DONE(fail(STATUS_INPUT,
                           "%s: does not name a folder beside it: the file is damaged; write the name of a step- or epoch- folder into it", path));
         st = copy_text(text, &r->weights);

@@ -6,7 +6,7 @@
  *     run_close(&r);
  *
  * Files of a run: run.json (how rows are read and what the run was made of, written at its start), recipe.conf (the options that can change
- * results), metrics.jsonl, `last` and `best` (one line: the name of a folder beside them), step-NNNNNN/ and epoch-N/ (model folders with a
+ * results), metrics.jsonl, `last` and `best` (the name of a folder beside them), step-NNNNNN/ and epoch-N/ (model folders with a
  * state.json), provenance.json (written last of all: the run is finished). Local; reads only.
  */
 #ifndef FRETSAW_MODEL_RUN_H

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/comm.h"
+#include "common/files.h"
 #include "common/log.h"
 #include "common/program.h"
 #include "common/stop.h"
@@ -144,6 +145,7 @@ static status set_stage(const option_list *words, stage_options *stage, char **i
     stage->rules.columns.first_counts = o.csv;
     if (!o.vocab || !o.out)
         return fail(STATUS_USAGE, "--%s is missing; name the %s", o.vocab ? "out" : "vocab", o.vocab ? "folder for the parts" : "vocabulary's folder or file");
+    TRY(file_check_output_folder(o.out));
     if (o.na == NA_KEEP && o.fill_given)
         return fail(STATUS_USAGE, "--fill has no use with --na keep, which takes no text as missing; leave one of them out");
     if (o.unlabelled && o.unlabelled[0]) {

@@ -1,6 +1,7 @@
 #include "report/settings.h"
 
 #include "common/comm.h"
+#include "common/files.h"
 
 report_choice report_settings;
 
@@ -56,5 +57,5 @@ status report_settings_check(const report_choice *s, const option_list *runs)
                     runs->count);
     if (s->input.count && !s->predictions.count)
         return fail(STATUS_USAGE, "--input goes with --predictions: the scores of its rows");
-    return STATUS_OK;
+    return file_check_output(s->out);
 }

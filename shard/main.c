@@ -65,6 +65,7 @@ static status make(const option_list *words)
     for (size_t i = 0; i < words->count; i++)
         if (file_same(o.out, words->item[i]))
             return fail(STATUS_USAGE, "--out %s is the input %s itself, which would be overwritten; give another folder", o.out, words->item[i]);
+    TRY(file_check_output_folder(o.out));
     TRY(options_text(&about, table, true, &identity));
     status st = shard_make(&o, identity, words->item, (int64_t)words->count);
     free(identity);
@@ -85,7 +86,7 @@ static status run(const option_list *words)
     if (wants_verify)
         return inspect_verify(words->item[0]);
     if (format == EXPORT_CSV)
-        return export_csv(words->item[0], o.out);
+        return o.out && file_check_output(o.out) != STATUS_OK ? STATUS_IO : export_csv(words->item[0], o.out);
     return make(words);
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds and runs every test.
 #   tests/run.sh            all but the long rounds (about 15 minutes on 2 cores)
-#   tests/run.sh --slow     those too: mutants, valgrind, the campaign of kills, every compiler, long fuzzing
+#   tests/run.sh --slow     those too: mutants, valgrind, the campaign of kills, every layout, every byte, every compiler, long fuzzing
 set -euo pipefail
 cd "$(dirname "$0")/.."
 slow=no
@@ -42,6 +42,10 @@ if [ $slow = yes ]; then
     tests/valgrind.sh
     say "any history: 200 killed and resumed trainings"
     tests/campaign.sh --rounds 200 --build build/release
+    say "any layout"
+    tests/layouts.sh
+    say "any byte of any file: found, or it makes no difference"
+    python3 tests/support/flips.py "$PWD/build/release/bin" "$PWD/build/release/bin/train_make_data" --all
     say "any compiler"
     jobs/setup.sh slow
     tests/compilers.sh

@@ -10,6 +10,7 @@
 #include "common/comm.h"
 #include "common/files.h"
 #include "common/log.h"
+#include "model/pointer.h"
 #include "model/weights.h"
 #include "train/state.h"
 #include "train/stripe.h"
@@ -29,11 +30,11 @@ status checkpoint_point(const checkpoint_place *place, const char *name, const c
 {
     status st = STATUS_OK;
     if (comm_rank() == 0) {
-        char *path, text[64];
-        int n = snprintf(text, sizeof text, "%s\n", folder);
+        char *path, text[POINTER_BYTES];
+        pointer_text(folder, text);
         st = file_join(place->run, name, &path);
         if (st == STATUS_OK) {
-            st = file_write_atomic(path, text, (size_t)n);
+            st = file_write_atomic(path, text, strlen(text));
             free(path);
         }
     }
@@ -96,7 +97,9 @@ static status write_stripes(const char *folder, optimizer *o, int64_t step)
 static status write_state(const checkpoint_place *place, const checkpoint_state *state, const optimizer *o, const char *folder)
 {
     char *text, *path;
-    TRY(state_text(state, place->table, o->tensor_hash, o->state, &text));
+    checkpoint_state whole = *state;
+    TRY(checkpoint_hash_files(folder, &whole));
+    TRY(state_text(&whole, place->table, o->tensor_hash, o->state, &text));
     status st = file_join(folder, "state.json", &path);
     if (st == STATUS_OK) {
         st = file_write_atomic(path, text, strlen(text));
@@ -142,6 +145,8 @@ static status list_steps(const char *run, int64_t **steps, int64_t *count)
     size_t n;
     *steps = NULL;
     *count = 0;
+    if (!file_exists(run)) /* a new run's folder is made once all else is well */
+        return STATUS_OK;
     TRY(file_list(run, &names, &n));
     status st = memory_new(steps, (n + 1) * sizeof **steps, "the list of checkpoints");
     for (size_t i = 0; st == STATUS_OK && i < n; i++) {
@@ -423,6 +428,8 @@ static status load_one(const checkpoint_place *place, const char *folder, const 
         st = compare(state, expected, folder);
     if (st == STATUS_OK) {
         st = read_stripes(folder, o, state->step);
+        if (st == STATUS_OK && comm_rank() == 0)
+            st = checkpoint_check_files(folder, state);
         if (st == STATUS_OK && comm_rank() == 0)
             st = read_parameters(place, folder);
         st = comm_agree(st);

@@ -36,6 +36,10 @@ typedef struct loss_scale {
     int64_t good_steps; /* since it last changed */
 } loss_scale;
 
+/* The files of a checkpoint that state.json has a hash of; the stripes have their own. */
+enum { CHECKPOINT_FILES = 3 };
+extern const char *const checkpoint_file[CHECKPOINT_FILES];
+
 /* What state.json says. */
 typedef struct checkpoint_state {
     int64_t step;       /* finished steps */
@@ -44,6 +48,7 @@ typedef struct checkpoint_state {
     int64_t best;       /* epoch (from 1) with the highest area so far; 0: none */
     double best_auc;
     loss_scale scale;
+    uint64_t file[CHECKPOINT_FILES]; /* XXH3-64 */
 } checkpoint_state;
 
 /* The optimizer's tensor hashes are those of the parameters. Errors (agreed): STATUS_IO, and nothing half written stays. */
@@ -60,6 +65,12 @@ status checkpoint_settle(const checkpoint_place *place, int64_t step);
 status checkpoint_clear(const char *run);
 /* Weights of the checkpoint of `step` as RUN/epoch-N. */
 status checkpoint_keep_epoch(const checkpoint_place *place, int64_t epoch, int64_t step);
+/* The hashes of a folder's files into state->file. Local. */
+status checkpoint_hash_files(const char *folder, checkpoint_state *state);
+/* The folder's files against those hashes: STATUS_INPUT names the one that differs. Local. */
+status checkpoint_check_files(const char *folder, const checkpoint_state *state);
+/* A checkpoint or an epoch's weights, by its state.json: STATUS_INPUT names the file that is not as it was written. Local. */
+status checkpoint_check_folder(const char *folder, const tensor_table *table);
 /* Points RUN/`name` at a folder beside it. Rank 0 writes. */
 status checkpoint_point(const checkpoint_place *place, const char *name, const char *folder);
 /* Bytes of one checkpoint; of one epoch's weights. Local. */

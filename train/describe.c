@@ -8,9 +8,10 @@
 
 #include "common/comm.h"
 #include "common/files.h"
+#include "common/sealed.h"
 #include "model/run.h"
 
-enum { DUMP = JSON_INDENT(1) | JSON_PRESERVE_ORDER, CLAIM_SECONDS = 10 };
+enum { CLAIM_SECONDS = 10 };
 
 static status in_run(const trainer *t, const char *name, char **path)
 {
@@ -23,25 +24,6 @@ static status write_text(const trainer *t, const char *name, const char *text)
     TRY(in_run(t, name, &path));
     status st = file_write_atomic(path, text, strlen(text));
     free(path);
-    return st;
-}
-
-/* Writes and releases the object. */
-static status write_object(const trainer *t, const char *name, json_t *object)
-{
-    char *text = json_dumps(object, DUMP), *line = NULL;
-    json_decref(object);
-    if (!text)
-        return fail(STATUS_RESOURCE, "out of memory: %s", name);
-    size_t n = strlen(text);
-    status st = memory_new(&line, n + 2, name);
-    if (st == STATUS_OK) {
-        memcpy(line, text, n);
-        line[n] = '\n';
-        st = write_text(t, name, line);
-    }
-    free(text);
-    free(line);
     return st;
 }
 
@@ -163,12 +145,12 @@ static status compare_runs(const trainer *t, const json_t *now, const json_t *th
 
 static status compare_with(const trainer *t, const char *path, const json_t *now)
 {
-    char *text;
-    size_t bytes;
-    TRY(file_read_all(path, 64 << 20, &text, &bytes));
-    json_t *then = json_loadb(text, bytes, 0, NULL);
-    free(text);
-    status st = compare_runs(t, now, then);
+    json_t *then;
+    status st = sealed_read(path, &then, NULL);
+    if (st == STATUS_INPUT)
+        return fail(st, "%s; restore it from a copy, or give another --out", status_message());
+    TRY(st);
+    st = compare_runs(t, now, then);
     json_decref(then);
     return st;
 }
@@ -185,34 +167,47 @@ static status write_recipe(const trainer *t, const char *recipe)
     return whole ? STATUS_OK : write_text(t, "recipe.conf", recipe);
 }
 
+static status describe_run(trainer *t, json_t **object)
+{
+    char recipe_hash[HASH_HEX];
+    TRY(options_text(&train_about, train_table, true, &t->recipe_text));
+    TRY(options_hash(&train_about, train_table, recipe_hash));
+    *object = run_object(t, t->recipe_text, recipe_hash);
+    TRY(sealed_text(*object, &t->run_text));
+    return hash_sha256_buffer(t->run_text, strlen(t->run_text), t->state.run);
+}
+
+/* Held until the process ends, however it ends. */
+static status claim_folder(const trainer *t, int *claim)
+{
+    static int held = -1;
+    status st = held >= 0 ? STATUS_OK : file_claim_folder(t->o->out, CLAIM_SECONDS, &held);
+    *claim = held;
+    return st;
+}
+
 static status begin(trainer *t, bool *finished)
 {
-    static int claim; /* held until the process ends, however it ends */
-    char *recipe = NULL, *path = NULL, *end = NULL, recipe_hash[HASH_HEX];
+    char *path = NULL, *end = NULL;
     json_t *object = NULL;
     status st;
-    TRY_DONE(file_make_folder(t->o->out));
-    TRY_DONE(file_claim_folder(t->o->out, CLAIM_SECONDS, &claim));
-    TRY_DONE(options_text(&train_about, train_table, true, &recipe));
-    TRY_DONE(options_hash(&train_about, train_table, recipe_hash));
-    object = run_object(t, recipe, recipe_hash);
+    int claim;
+    TRY_DONE(describe_run(t, &object));
+    TRY_DONE(file_check_output_folder(t->o->out));
+    if (!file_is_folder(t->o->out))
+        goto done;
+    TRY_DONE(claim_folder(t, &claim));
     TRY_DONE(in_run(t, "run.json", &path));
-    if (file_exists(path)) {
-        TRY_DONE(compare_with(t, path, object));
-        TRY_DONE(file_remove_temporaries(t->o->out));
-        if (claim >= 0) /* else another one might be writing there */
-            TRY_DONE(checkpoint_clear(t->o->out));
-        TRY_DONE(write_recipe(t, recipe));
-    } else {
-        TRY_DONE(write_text(t, "recipe.conf", recipe));
-        TRY_DONE(write_object(t, "run.json", json_incref(object)));
-    }
-    TRY_DONE(hash_sha256_file(path, t->state.run));
+    if (!file_exists(path))
+        goto done;
+    TRY_DONE(compare_with(t, path, object));
+    TRY_DONE(file_remove_temporaries(t->o->out));
+    if (claim >= 0) /* else another one might be writing there */
+        TRY_DONE(checkpoint_clear(t->o->out));
     TRY_DONE(in_run(t, "provenance.json", &end));
     *finished = file_exists(end);
 done:
     json_decref(object);
-    free(recipe);
     free(path);
     free(end);
     return st;
@@ -225,6 +220,31 @@ status describe_begin(trainer *t, bool *finished)
     comm_broadcast(t->state.run, sizeof t->state.run, 0);
     comm_broadcast(finished, sizeof *finished, 0);
     return STATUS_OK;
+}
+
+static status settle(const trainer *t)
+{
+    char *path;
+    int claim;
+    TRY(file_make_folder(t->o->out));
+    TRY(claim_folder(t, &claim));
+    TRY(write_recipe(t, t->recipe_text));
+    TRY(in_run(t, "run.json", &path));
+    char *there = NULL;
+    size_t bytes;
+    status st = file_exists(path) ? file_read_all(path, 0, &there, &bytes) : STATUS_OK;
+    if (there && strcmp(there, t->run_text) != 0)
+        st = fail(STATUS_IO, "%s: another process has written it meanwhile; choose another --out", path);
+    else if (st == STATUS_OK && !there)
+        st = write_text(t, "run.json", t->run_text);
+    free(there);
+    free(path);
+    return st;
+}
+
+status describe_settle(const trainer *t)
+{
+    return comm_agree(comm_rank() == 0 ? settle(t) : STATUS_OK);
 }
 
 /* ---- environment.json ---- */
@@ -240,7 +260,13 @@ static status write_environment(const trainer *t, const char *hosts)
                                "hosts", list, "threads", (json_int_t)t->o->threads, "cpu", trainer_kernels(t), "parameters_shared",
                                t->parameters_shared, "options", options);
     free(options);
-    return write_object(t, "environment.json", object);
+    char *text;
+    status st = sealed_text(object, &text);
+    json_decref(object);
+    TRY(st);
+    st = write_text(t, "environment.json", text);
+    free(text);
+    return st;
 }
 
 status describe_environment(const trainer *t)

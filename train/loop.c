@@ -82,9 +82,15 @@ static void warn_of_fall(trainer *t, int64_t epoch, double auc, const evaluation
              epoch, auc, t->state.best_auc, t->state.best, rows);
 }
 
-static status settle_best(trainer *t, int64_t epoch, const evaluation *e)
+static status point_best(const trainer *t, int64_t epoch)
 {
     char name[32];
+    snprintf(name, sizeof name, "epoch-%" PRId64, epoch);
+    return checkpoint_point(&t->place, "best", name);
+}
+
+static status settle_best(trainer *t, int64_t epoch, const evaluation *e)
+{
     if (e->pooled.pairs == 0) {
         log_info("epoch %" PRId64 ": loss %.5f on %" PRId64 " validation rows; AUC undefined: one class", epoch, e->loss, e->rows);
         return STATUS_OK;
@@ -97,8 +103,7 @@ static status settle_best(trainer *t, int64_t epoch, const evaluation *e)
         return STATUS_OK;
     t->state.best = epoch;
     t->state.best_auc = auc;
-    snprintf(name, sizeof name, "epoch-%" PRId64, epoch);
-    return checkpoint_point(&t->place, "best", name);
+    return point_best(t, epoch);
 }
 
 static status write_epoch(trainer *t, int64_t epoch, const evaluation *e)
@@ -249,6 +254,8 @@ status loop_run(trainer *t)
     }
     if (t->state.step > 0)
         TRY(checkpoint_settle(&t->place, t->state.step));
+    if (t->state.best > 0) /* as the checkpoint has it, whatever has become of the pointer */
+        TRY(point_best(t, t->state.best));
     t->saved_at = clock_seconds();
     bert_set_dropout(t->net, &t->dropout);
     if (t->state.step > 0 && at_epoch_end(t)) /* the checkpoint was saved before its epoch was validated */

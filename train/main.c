@@ -99,6 +99,7 @@ static status run(const option_list *words)
     }
     TRY(prepare(&t, INT64_MAX));
     startup_mark("network");
+    TRY(describe_settle(&t));
     TRY(describe_environment(&t));
     announce(&t);
     status st = loop_run(&t);

@@ -67,6 +67,18 @@ static status add_file_hash(const trainer *t, json_t *object, const char *folder
     return st;
 }
 
+/* The weights of every epoch lie there from when it ended: they must not have changed since. */
+static status check_epoch(const trainer *t, const char *name)
+{
+    char *folder;
+    TRY(file_join(t->o->out, name, &folder));
+    status st = checkpoint_check_folder(folder, t->table);
+    free(folder);
+    if (st == STATUS_INPUT)
+        return fail(st, "%s; restore it from a copy, or train again into a new folder (the run's other weights are whole)", status_message());
+    return st;
+}
+
 static status add_results(const trainer *t, json_t *object)
 {
     json_t *list = json_object();
@@ -75,6 +87,7 @@ static status add_results(const trainer *t, json_t *object)
     json_object_set_new(object, "results", list);
     for (int64_t epoch = 1; epoch <= epochs; epoch++) {
         snprintf(name, sizeof name, "epoch-%" PRId64, epoch);
+        TRY(check_epoch(t, name));
         TRY(add_file_hash(t, list, name, "model.safetensors"));
     }
     checkpoint_name(t->total, name);

@@ -1,5 +1,5 @@
 /* The records of a run: metrics.jsonl (the same bytes for any ranks, threads and restarts) and timing.jsonl (which are not), line by line, cut back
- * to a checkpoint's step when a run is resumed.
+ * to a checkpoint's step when a run is resumed. Each line of metrics.jsonl ends with a check that follows from the line and the check before it.
  *
  *     records *r; TRY(records_open("runs/one", step, steps_per_epoch, &r));     // rank 0 only
  *     TRY(records_step(r, &(record_step){...}));
@@ -28,12 +28,15 @@ typedef struct record_step {
     uint64_t state;
 } record_step;
 
-/* Keeps the lines of steps 1 .. step, and of epochs that ended before `step`; drops the rest. STATUS_INPUT when lines are missing. */
+/* Keeps the lines of steps 1 .. step, and of epochs that ended before `step`; drops the rest. STATUS_INPUT names the first line of
+ * metrics.jsonl that is damaged or missing. */
 status records_open(const char *folder, int64_t step, int64_t steps_per_epoch, records **out);
 void records_close(records *r);
 status records_step(records *r, const record_step *line);
-/* The line that records_step writes, without its newline. Local. */
+/* The line that records_step writes, without check and newline. Local. */
 void records_step_text(const record_step *line, char text[RECORD_BYTES]);
+/* Whether a line of the file, without its newline, is that text with a check. Local. */
+bool records_same_line(const char *line, const char *text);
 /* `text` is a whole JSON object of one line, without the newline: the line of an epoch, {"epoch":1,...}. */
 status records_epoch(records *r, const char *text);
 status records_timing(records *r, int64_t step, double seconds, const phase_timer *since);

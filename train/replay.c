@@ -9,13 +9,14 @@
 #include "common/comm.h"
 #include "common/files.h"
 #include "common/log.h"
+#include "common/sealed.h"
+#include "train/records.h"
 #include "train/state.h"
 #include "train/step.h"
 
 status replay_options(const char *folder)
 {
-    char *path = NULL, *text = NULL;
-    size_t bytes;
+    char *path = NULL;
     json_t *object = NULL;
     status st;
     TRY_DONE(file_join(folder, "run.json", &path));
@@ -24,8 +25,10 @@ status replay_options(const char *folder)
     free(path);
     TRY_DONE(file_join(folder, "environment.json", &path));
     if (file_exists(path)) {
-        TRY_DONE(file_read_all(path, 1 << 24, &text, &bytes));
-        object = json_loadb(text, bytes, 0, NULL);
+        st = sealed_read(path, &object, NULL);
+        if (st == STATUS_INPUT)
+            TRY_DONE(fail(st, "%s; remove it and give the run's options to --replay yourself", status_message()));
+        TRY_DONE(st);
         const char *options = json_string_value(json_object_get(object, "options"));
         if (options)
             TRY_DONE(options_underlay(&train_about, train_table, path, options));
@@ -33,7 +36,6 @@ status replay_options(const char *folder)
     train_given.out = folder;
 done:
     json_decref(object);
-    free(text);
     free(path);
     return st;
 }
@@ -87,7 +89,7 @@ static status compare_step(const trainer *t, const step_result *r)
     TRY(read_line(t, t->state.step, &line));
     records_step_text(&(record_step){t->state.step, epoch, r->loss, r->rate, t->o->lanes * t->o->batch, r->tokens, t->optimizer->state}, now);
     status st = STATUS_OK;
-    if (strcmp(now, line) != 0) {
+    if (!records_same_line(line, now)) {
         name_tensor(t, where, sizeof where);
         st = fail(STATUS_CHECK, "step %" PRId64 " of %s comes out otherwise%s\n  then: %s\n  now:  %s", t->state.step, t->o->out, where, line, now);
     }

@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/files.h"
+#include "common/sealed.h"
 #include "model/run.h"
-
-enum { DUMP = JSON_INDENT(1) | JSON_PRESERVE_ORDER };
 
 static json_t *hex(uint64_t value)
 {
@@ -37,7 +35,7 @@ static uint64_t bits_of(double value)
 
 status state_text(const checkpoint_state *s, const tensor_table *table, const uint64_t *tensor_hash, uint64_t all, char **text)
 {
-    json_t *object = json_object(), *tensors = json_object();
+    json_t *object = json_object(), *tensors = json_object(), *files = json_object();
     for (int t = 0; tensors && t < table->count; t++)
         json_object_set_new(tensors, table->tensors[t].name, hex(tensor_hash[t]));
     json_object_set_new(object, "format", json_integer(1));
@@ -52,27 +50,12 @@ status state_text(const checkpoint_state *s, const tensor_table *table, const ui
                             json_pack("{s:I, s:I}", "value", (json_int_t)s->scale.value, "good_steps", (json_int_t)s->scale.good_steps));
     json_object_set_new(object, "state", hex(all));
     json_object_set_new(object, "tensors", tensors);
-    char *plain = json_dumps(object, DUMP);
-    if (plain)
-        json_object_set_new(object, "check", hex(hash_xxh3(plain, strlen(plain))));
-    free(plain);
-    char *whole = plain ? json_dumps(object, DUMP) : NULL;
+    for (int i = 0; files && i < CHECKPOINT_FILES; i++)
+        json_object_set_new(files, checkpoint_file[i], hex(s->file[i]));
+    json_object_set_new(object, "files", files);
+    status st = sealed_text(object, text);
     json_decref(object);
-    *text = whole;
-    return whole ? STATUS_OK : fail(STATUS_RESOURCE, "out of memory: a checkpoint's state");
-}
-
-/* The hash was taken over the object as it was before "check" came in. */
-static bool check_holds(json_t *object)
-{
-    uint64_t check;
-    if (!read_hex(json_object_get(object, "check"), &check))
-        return false;
-    json_object_del(object, "check");
-    char *plain = json_dumps(object, DUMP);
-    bool same = plain && hash_xxh3(plain, strlen(plain)) == check;
-    free(plain);
-    return same;
+    return st;
 }
 
 static bool read_fields(const json_t *object, const tensor_table *table, checkpoint_state *s, uint64_t *tensor_hash)
@@ -93,21 +76,18 @@ static bool read_fields(const json_t *object, const tensor_table *table, checkpo
     for (int t = 0; t < table->count; t++)
         if (!read_hex(json_object_get(tensors, table->tensors[t].name), &tensor_hash[t]))
             return false;
+    for (int i = 0; i < CHECKPOINT_FILES; i++)
+        if (!read_hex(json_object_get(json_object_get(object, "files"), checkpoint_file[i]), &s->file[i]))
+            return false;
     return s->step >= 0;
 }
 
 status state_read(const char *path, const tensor_table *table, checkpoint_state *s, uint64_t *tensor_hash)
 {
-    char *text;
-    size_t bytes;
-    TRY(file_read_all(path, 64 << 20, &text, &bytes));
-    json_t *object = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, NULL);
-    free(text);
+    json_t *object;
+    TRY(sealed_read(path, &object, NULL));
     status st = STATUS_OK;
-    if (!json_is_object(object) || !check_holds(object))
-        st = fail(STATUS_INPUT, "%s: damaged (its own hash differs)", path);
-    else if (json_integer_value(json_object_get(object, "format")) != 1 ||
-             json_integer_value(json_object_get(object, "arithmetic")) != ARITHMETIC_VERSION)
+    if (json_integer_value(json_object_get(object, "format")) != 1 || json_integer_value(json_object_get(object, "arithmetic")) != ARITHMETIC_VERSION)
         st = fail(STATUS_INPUT, "%s: written by another version of the program", path);
     else if (!read_fields(object, table, s, tensor_hash))
         st = fail(STATUS_INPUT, "%s: does not describe a model of these tensors", path);

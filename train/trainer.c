@@ -300,6 +300,8 @@ void trainer_close(trainer *t)
     sampler_close(&t->order);
     dataset_free(t->valid);
     dataset_free(t->train);
+    free(t->run_text);
+    free(t->recipe_text);
     free(t->row_loss);
     free(t->reports);
     initial_free(&t->initial);

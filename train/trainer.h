@@ -59,6 +59,7 @@ typedef struct trainer {
     /* where it stands */
     checkpoint_place place;
     checkpoint_state state;
+    char *run_text, *recipe_text; /* rank 0: what run.json and recipe.conf hold */
     records *records;   /* rank 0 */
     events *events;     /* rank 0 */
     double last_auc;    /* of the newest validation in this start; 0: none */

@@ -43,7 +43,7 @@ class Run:
         named = os.path.join(folder, weights)
         if os.path.isfile(named):
             with open(named, encoding="utf-8") as f:
-                weights = f.read().strip()
+                weights = f.readline().strip()
         self.folder = os.path.join(folder, weights)
         if not os.path.exists(os.path.join(self.folder, "model.safetensors")):
             raise FileNotFoundError(f"{self.folder}: no weights of this run; there are: {', '.join(sorted(os.listdir(folder)))}")

@@ -77,6 +77,17 @@ expect 0 "csv.csv: valid: 800 records" "$bin/infer" --validate csv.csv --sample-
 expect 6 "line 2: not in the sample's order" "$bin/infer" --validate csv.csv --sample-submission "$sample/sample_submission.csv"
 sed '801s/,.*/,nan/' csv.csv >nan.csv
 expect 6 "line 801: not a finite number: nan" "$bin/infer" --validate nan.csv --sample-submission sample.csv
+{ cat sample.csv; echo 'ключ "é",0.5' | sed 's/"/""/g; s/^\(.*\),/"\1",/'; } >utf8.csv
+expect 3 'have no score in the input: "ключ "é""' "$bin/infer" --run run/a --input tokens/test --sample-submission utf8.csv --out no.csv
+# What cannot be written is told before anything is scored.
+mkdir folder
+for option in out predictions report; do
+    expect 4 "folder: is a folder" "$bin/infer" --run run/a --input tokens/test --work early --out early.csv --$option folder
+done
+expect 4 "a file stands where a folder is needed" "$bin/infer" --run run/a --input tokens/test --work early --out a.csv/x.csv
+[ ! -e early ] || wrong "something was scored for an output that cannot be written"
+# Rows of all ranks are counted.
+expect 0 "score 800 of 800 (100%) rows" launch $few "$bin/infer" --run run/a --input tokens/test --out counted.csv --work counted --block-rows 30
 cp sample.csv own.csv
 expect 2 "would be overwritten" "$bin/infer" --run run/a --input tokens/test --sample-submission own.csv --out ./own.csv
 cmp -s sample.csv own.csv || wrong "the sample was overwritten"
@@ -128,9 +139,9 @@ sed '$d' sample.csv >short.csv
 expect 3 "1 of the 800 ids of the input are not in short.csv" "$bin/infer" --run run/a --input tokens/test --sample-submission short.csv --out no.csv
 { cat sample.csv; echo zz,0.5; } >long.csv
 expect 3 '1 of the 801 ids of long.csv have no score in the input: "zz"' launch $few "$bin/infer" --run run/a --input tokens/test --sample-submission long.csv --out no.csv
-cp -r run/a run/other && sed -i 's/lower=yes/lower=no/' run/other/run.json
+cp -r run/a run/other && sed -i 's/lower=yes/lower=no/' run/other/run.json && "$bin/reseal" run/other/run.json
 expect 3 'says "lower=yes", the run "lower=no"' launch $few "$bin/infer" --run run/other --input tokens/test --out no.csv
-cp -r run/a run/vocab && sed -i 's/vocab=./vocab=x/' run/vocab/run.json
+cp -r run/a run/vocab && sed -i 's/vocab=./vocab=x/' run/vocab/run.json && "$bin/reseal" run/vocab/run.json
 expect 3 'the run "vocab=x' "$bin/infer" --run run/vocab --input tokens/test --out no.csv
 expect 3 "only runs of the same labels" "$bin/infer" --run run/a,run/two --input tokens/test --out no.csv
 expect 3 "no weights named 'best'" "$bin/infer" --run run/a --weights best --input tokens/test --out no.csv

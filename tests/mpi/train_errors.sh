@@ -46,6 +46,7 @@ from_model() {
     timeout 60 ${2:+$mpi -np $2} "$bin/train" --model "$1" --train "$scratch/train" --out "$scratch/out" "${base[@]}" >"$scratch/log" 2>&1
 }
 expect 3 "word_embeddings" from_model "$scratch/wide" "${mpi:+2}"
+[ ! -e "$scratch/out" ] || wrong "a start that failed over its weights has left a folder, against which the right one would be held"
 rm "$scratch/wide/model.safetensors"
 expect 3 "model.safetensors" from_model "$scratch/wide"
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n' >"$scratch/wide/model.safetensors"

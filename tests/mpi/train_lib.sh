@@ -21,7 +21,7 @@ train() {
     shift 2
     local launch=()
     [ "$ranks" = 1 ] || launch=("$mpi" -np "$ranks")
-    timeout -k 5 90 "${launch[@]}" "$bin/train" --init random --config "$scratch" --train "$scratch/train" --out "$scratch/$out" "$@" >"$scratch/log" 2>&1
+    timeout -k 5 "${FRETSAW_PATIENCE:-90}" "${launch[@]}" "$bin/train" --init random --config "$scratch" --train "$scratch/train" --out "$scratch/$out" "$@" >"$scratch/log" 2>&1
 }
 # CODE TEXT train...: exit code and a text of the message
 expect() {
@@ -39,7 +39,7 @@ same_run() {
     for f in metrics.jsonl recipe.conf run.json provenance.json last best; do
         cmp -s "$scratch/$1/$f" "$scratch/$2/$f" || wrong "$f differs between $1 and $2 ($3)"
     done
-    for f in $(cd "$scratch/$1" && ls -d epoch-*) "$(cat "$scratch/$1/last")"; do
+    for f in $(cd "$scratch/$1" && ls -d epoch-*) "$(head -1 "$scratch/$1/last")"; do
         diff -rq "$scratch/$1/$f" "$scratch/$2/$f" >/dev/null || wrong "$f differs between $1 and $2 ($3)"
     done
     [ -z "$(find "$scratch/$2" -name '*tmp*')" ] || wrong "temporary files are left in $2 ($3)"

@@ -53,7 +53,7 @@ same_run() { # RUN RUN
     for file in metrics.jsonl recipe.conf run.json provenance.json; do
         cmp "$1/$file" "$2/$file" || wrong "$2/$file"
     done
-    diff -r "$1/epoch-1" "$2/epoch-1" && diff -r "$1/$(cat "$1/last")" "$2/$(cat "$2/last")" || wrong "weights of $2"
+    diff -r "$1/epoch-1" "$2/epoch-1" && diff -r "$1/$(head -1 "$1/last")" "$2/$(head -1 "$2/last")" || wrong "weights of $2"
 }
 
 say "one rank"

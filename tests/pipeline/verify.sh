@@ -63,7 +63,7 @@ broken shards/train/shard-00001-of-00003.h5 -900 "breaks: training data train: s
 broken shards/valid/shard-00000-of-00001.h5 -900 "breaks: validation data valid: shards/valid/shard-00000"
 broken shards/test/shard-00000-of-00002.h5 -900 "breaks: scored data: shards/test/shard-00000"
 broken run/recipe.conf 12 "breaks: recipe -> run: run/recipe.conf"
-broken "run/$(cat run/last)/model.safetensors" -4001 "breaks: run -> results: run/epoch-1/model.safetensors"
+broken "run/$(head -1 run/last)/model.safetensors" -4001 "breaks: run -> results: run/epoch-1/model.safetensors"
 broken run/metrics.jsonl 30 "breaks: run -> results: run/metrics.jsonl"
 broken sample_submission.csv -3 "breaks: sample -> submission: sample_submission.csv"
 broken submission.csv -3 "breaks: submission: submission.csv has SHA-256"

@@ -143,7 +143,7 @@ def disturb(run, kind):
 
 def same(run, whole):
     names = ["metrics.jsonl", "recipe.conf", "run.json", "provenance.json", "last"]
-    last = open(f"{whole}/last").read().strip()
+    last = open(f"{whole}/last").readline().strip()
     names += [f"{folder}/{n}" for folder in (last, "epoch-1") for n in os.listdir(f"{whole}/{folder}")]
     for name in names:
         if not os.path.exists(f"{run}/{name}") or not filecmp.cmp(f"{run}/{name}", f"{whole}/{name}", shallow=False):

@@ -12,6 +12,7 @@
 
 #include "common/comm.h"
 #include "common/files.h"
+#include "common/sealed.h"
 #include "infer/network.h"
 #include "model/bert.h"
 #include "model/cpu/cpu.h"
@@ -50,7 +51,8 @@ static status copy_file(const char *folder, const char *name, const char *to_fol
 
 static status put_json(const char *folder, const char *name, json_t *j)
 {
-    char *path, *text = json_dumps(j, JSON_INDENT(1));
+    char *path, *text;
+    TRY(sealed_text(j, &text));
     TRY(file_join(folder, name, &path));
     TRY(file_write_atomic(path, text, strlen(text)));
     json_decref(j);

@@ -16,3 +16,6 @@ endif()
 # Every planted fault must still have its line: a change of the line takes the fault along.
 add_test(NAME mutants_stand COMMAND bash ${PROJECT_SOURCE_DIR}/tests/mutants.sh --check)
 set_tests_properties(mutants_stand PROPERTIES TIMEOUT 60 LABELS unit)
+
+add_executable(reseal support/reseal.c)
+target_link_libraries(reseal PRIVATE fretsaw_common)

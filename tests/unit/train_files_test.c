@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #include "common/files.h"
+#include "common/sealed.h"
 #include "model/pieces.h"
+#include "model/pointer.h"
 #include "model/run.h"
 #include "support/support.h"
 #include "train/records.h"
@@ -93,8 +95,6 @@ START_TEST(state_comes_back_or_is_refused)
     ck_assert(memcmp(hash, read, (size_t)table->count * sizeof *hash) == 0);
     ck_fails(state_read(path, other, &back, read), STATUS_INPUT, "tensors");
     for (size_t byte = 0; byte < bytes; byte += 1 + support_below(7)) {
-        if (text[byte] == ' ' || text[byte] == '\n') /* white space says nothing */
-            continue;
         flip(path, byte, text, bytes);
         ck_fails(state_read(path, table, &back, read), STATUS_INPUT, "state.json");
         changed++;
@@ -129,23 +129,54 @@ START_TEST(records_go_on_without_gap)
     records_close(r);
     ck_ok(file_read_all(path, 0, &whole, &bytes));
     ck_assert_ptr_nonnull(strstr(
-        whole, "{\"step\":3,\"epoch\":1,\"loss\":0.30000000000000004,\"lr\":1e-05,\"rows\":8,\"tokens\":100,\"state\":\"0000000000000003\"}\n"));
+        whole, "{\"step\":3,\"epoch\":1,\"loss\":0.30000000000000004,\"lr\":1e-05,\"rows\":8,\"tokens\":100,\"state\":\"0000000000000003\",\"check\":\""));
     for (int64_t step = 0; step <= 8; step++) {
-        size_t torn = support_below(30); /* a line that a crash cut */
-        ck_ok(file_write_atomic(path, whole, step == 8 ? bytes : bytes - torn));
-        if (step == 8 || torn < 28) {
-            ck_ok(records_open(folder, step, 4, &r));
-            if (step % 4 == 0 && step > 0) /* the epoch that ends here is validated again */
-                ck_ok(records_epoch(r, step == 4 ? "{\"epoch\":1,\"valid_auc\":0.5}" : "{\"epoch\":2,\"valid_auc\":0.6}"));
-            write_steps(r, step + 1, 8);
-            records_close(r);
-            ck_ok(file_read_all(path, 0, &text, &n));
-            ck_assert_msg(n == bytes && memcmp(text, whole, n) == 0, "from step %lld:\n%s", (long long)step, text);
-            free(text);
-        }
+        size_t torn = step == 8 ? 0 : support_below(54); /* a line that a crash cut */
+        ck_ok(file_write_atomic(path, whole, bytes - torn));
+        ck_ok(records_open(folder, step, 4, &r));
+        if (step % 4 == 0 && step > 0) /* the epoch that ends here is validated again */
+            ck_ok(records_epoch(r, step == 4 ? "{\"epoch\":1,\"valid_auc\":0.5}" : "{\"epoch\":2,\"valid_auc\":0.6}"));
+        write_steps(r, step + 1, 8);
+        records_close(r);
+        ck_ok(file_read_all(path, 0, &text, &n));
+        ck_assert_msg(n == bytes && memcmp(text, whole, n) == 0, "from step %lld:\n%s", (long long)step, text);
+        free(text);
     }
     ck_ok(file_write_atomic(path, whole, 40));
     ck_fails(records_open(folder, 3, 4, &r), STATUS_INPUT, "step 3");
+    free(whole);
+}
+END_TEST
+
+/* Whatever byte of a line that stays is another: it is that line's number that is told. A line that is gone is told too. */
+START_TEST(damaged_records_are_named)
+{
+    const char *folder = support_scratch(), *path = at(folder, "metrics.jsonl");
+    records *r;
+    char *whole, wanted[40];
+    size_t bytes, first = 0;
+    ck_ok(records_open(folder, 0, 4, &r));
+    write_steps(r, 1, 8);
+    records_close(r);
+    ck_ok(file_read_all(path, 0, &whole, &bytes));
+    for (int line = 1; line <= 8; line++) { /* steps 1 to 4, epoch 1, steps 5 to 7 */
+        size_t next = (size_t)(strchr(whole + first, '\n') - whole) + 1;
+        snprintf(wanted, sizeof wanted, "line %d is damaged or missing", line);
+        for (size_t byte = first; byte < next; byte++) {
+            char old = whole[byte];
+            whole[byte] = (char)(old ^ (1 + (int)support_below(255)));
+            ck_ok(file_write_atomic(path, whole, bytes));
+            whole[byte] = old;
+            ck_fails(records_open(folder, 7, 4, &r), STATUS_INPUT, wanted);
+        }
+        char *shorter = malloc(bytes);
+        memcpy(shorter, whole, first);
+        memcpy(shorter + first, whole + next, bytes - next);
+        ck_ok(file_write_atomic(path, shorter, bytes - (next - first)));
+        free(shorter);
+        ck_fails(records_open(folder, 7, 4, &r), STATUS_INPUT, wanted);
+        first = next;
+    }
     free(whole);
 }
 END_TEST
@@ -174,6 +205,16 @@ static void put(const char *folder, const char *name, const char *text)
     ck_ok(file_write_atomic(at(folder, name), text, strlen(text)));
 }
 
+static void put_sealed(const char *folder, const char *name, const char *json)
+{
+    json_t *object = json_loads(json, 0, NULL);
+    char *text;
+    ck_ok(sealed_text(object, &text));
+    put(folder, name, text);
+    free(text);
+    json_decref(object);
+}
+
 START_TEST(run_folder_is_read)
 {
     static const char description[] = "{\"format\": 1, \"arithmetic\": 1, \"recipe\": \"\", \"recipe_sha256\": "
@@ -186,12 +227,14 @@ START_TEST(run_folder_is_read)
     ck_fails(run_open("nowhere", NULL, &r), STATUS_INPUT, "no such folder");
     ck_fails(run_open(folder, NULL, &r), STATUS_INPUT, "no run.json");
     put(folder, "run.json", description);
+    ck_fails(run_open(folder, NULL, &r), STATUS_INPUT, "run.json: the file is damaged");
+    put_sealed(folder, "run.json", description);
     ck_fails(run_open(folder, NULL, &r), STATUS_INPUT, "none yet");
     put(folder, "last", "step-000009\n");
     ck_fails(run_open(folder, NULL, &r), STATUS_INPUT, "is not there");
     ck_ok(file_make_folder(at(folder, "step-000009")));
     ck_fails(run_open(folder, "last", &r), STATUS_INPUT, "state.json");
-    put(folder, "step-000009/state.json", "{\"step\": 9, \"state\": \"0123456789abcdef\"}");
+    put_sealed(folder, "step-000009/state.json", "{\"step\": 9, \"state\": \"0123456789abcdef\"}");
     ck_ok(run_open(folder, NULL, &r));
     ck_assert_str_eq(r.weights, "step-000009");
     ck_assert(r.padded && r.input.max_length == 40 && r.input.truncate == TRUNCATE_HEAD_TAIL && r.input.cls == 101 && r.input.sep == 102 &&
@@ -205,6 +248,17 @@ START_TEST(run_folder_is_read)
     ck_fails(run_open(folder, "best", &r), STATUS_INPUT, "it has: last, step-000009");
     put(folder, "best", "../elsewhere\n");
     ck_fails(run_open(folder, "best", &r), STATUS_INPUT, "damaged");
+    char pointer[POINTER_BYTES];
+    pointer_text("step-000009", pointer);
+    put(folder, "best", pointer);
+    ck_ok(run_open(folder, "best", &r));
+    run_close(&r);
+    for (size_t i = 0; pointer[i]; i++) {
+        pointer[i] ^= 1;
+        put(folder, "best", pointer);
+        ck_fails(run_open(folder, "best", &r), STATUS_INPUT, "best");
+        pointer[i] ^= 1;
+    }
     put(folder, "run.json", "{\"format\": 1, \"arithmetic\": 1");
     ck_fails(run_open(folder, NULL, &r), STATUS_INPUT, "run.json");
 }
@@ -257,6 +311,6 @@ END_TEST
 
 int main(void)
 {
-    return support_run("train_files", (const TTest *[]){stripe_comes_back_or_is_refused, state_comes_back_or_is_refused, records_go_on_without_gap,
+    return support_run("train_files", (const TTest *[]){stripe_comes_back_or_is_refused, state_comes_back_or_is_refused, records_go_on_without_gap, damaged_records_are_named,
                                                         numbers_read_back, run_folder_is_read, vocabulary_gives_special_ids, NULL});
 }
