@@ -180,6 +180,13 @@ void file_unmap(const void *p, size_t bytes)
         munmap((void *)(uintptr_t)p, bytes);
 }
 
+void file_forget(const void *p, size_t bytes)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)p + page - 1) / page * page, end = ((uintptr_t)p + bytes) / page * page;
+    if (end > first)
+        madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
 status file_make_folder(const char *path)
 {
     char *copy = strdup(path);

@@ -30,6 +30,8 @@ bool file_same(const char *a, const char *b); /* both are there, and are one fil
 /* Read-only mapping of a whole file (an empty file gives a valid pointer and 0 bytes). */
 status file_map(const char *path, const void **p, size_t *bytes);
 void file_unmap(const void *p, size_t bytes);
+/* Part of a mapping is not needed for now: its whole pages count as this process's memory no longer, and come back when read. */
+void file_forget(const void *p, size_t bytes);
 
 /* Whether a file, or a folder, could be written there, before hours are spent on what goes into it: it is not a folder (a file), and what is there
  * of the path may be written to. STATUS_IO says what is in the way. Writes nothing. */

@@ -10,11 +10,27 @@ typedef struct carver {
     char *block;
     size_t used;
     backend_type type;
+    /* For bert_memory_touched: */
+    double part;               /* of each piece that is written */
+    size_t page, touched, end; /* bytes of a page; of pages written so far; where the last of them ends */
 } carver;
+
+static void touch(carver *c, size_t bytes)
+{
+    size_t first = c->used / c->page * c->page, end = c->used + (size_t)((double)bytes * c->part);
+    end = (end + c->page - 1) / c->page * c->page;
+    first = first > c->end ? first : c->end;
+    if (end > first) {
+        c->touched += end - first;
+        c->end = end;
+    }
+}
 
 static void *carve_bytes(carver *c, size_t bytes)
 {
     void *p = c->block ? c->block + c->used : NULL;
+    if (c->page)
+        touch(c, bytes);
     c->used += (bytes + 63) / 64 * 64;
     return p;
 }
@@ -63,49 +79,61 @@ static void share_layer(const bert *net, bert_layer *y)
     y->z2 = net->z0;
 }
 
-static size_t carve_network(bert *net, char *block)
+static size_t carve_pieces(bert *net, carver *c)
 {
-    carver c = {block, 0, net->type};
     const model_config *m = &net->table->config;
     const int64_t T = net->limits.tokens, B = net->limits.rows, H = m->hidden, C = net->table->outputs;
-    net->sum0 = carve_activations(&c, T * H);
-    net->mean0 = carve(&c, T);
-    net->rstd0 = carve(&c, T);
-    net->z0 = carve_activations(&c, T * H);
-    net->branch = carve_activations(&c, T * H);
-    net->pooled = carve(&c, B * 2 * H);
-    net->dropped = carve(&c, B * 2 * H);
-    net->logits = carve(&c, B * C);
-    net->probability = carve(&c, B * C);
-    net->argmax = carve(&c, B * H);
+    net->sum0 = carve_activations(c, T * H);
+    net->mean0 = carve(c, T);
+    net->rstd0 = carve(c, T);
+    net->z0 = carve_activations(c, T * H);
+    net->branch = carve_activations(c, T * H);
+    net->pooled = carve(c, B * 2 * H);
+    net->dropped = carve(c, B * 2 * H);
+    net->logits = carve(c, B * C);
+    net->probability = carve(c, B * C);
+    net->argmax = carve(c, B * H);
     if (net->mode == BERT_TRAINING) {
-        net->dlogits = carve(&c, B * C);
-        net->dpooled = carve(&c, B * 2 * H);
-        net->dx = carve_activations(&c, T * H);
-        net->dattended = carve_activations(&c, T * H);
-        net->dq = carve_activations(&c, T * H);
-        net->dk = carve_activations(&c, T * H);
-        net->dv = carve_activations(&c, T * H);
-        net->dact = carve_activations(&c, T * m->feed_forward);
+        net->dlogits = carve(c, B * C);
+        net->dpooled = carve(c, B * 2 * H);
+        net->dx = carve_activations(c, T * H);
+        net->dattended = carve_activations(c, T * H);
+        net->dq = carve_activations(c, T * H);
+        net->dk = carve_activations(c, T * H);
+        net->dv = carve_activations(c, T * H);
+        net->dact = carve_activations(c, T * m->feed_forward);
     }
     for (int64_t i = 0; i < m->layers; i++) {
         bert_layer one = {0}; /* only counting: there are no layers to fill in */
         bert_layer *y = net->layers ? &net->layers[i] : &one;
         if (i == 0 || net->mode == BERT_TRAINING)
-            carve_layer(&c, y, T, m, net->mode);
+            carve_layer(c, y, T, m, net->mode);
         else if (net->layers)
             *y = net->layers[0];
         if (net->mode == BERT_SCORING)
             share_layer(net, y);
         y->x = i == 0 || !net->layers ? net->z0 : net->layers[i - 1].z2;
     }
-    return c.used;
+    return c->used;
+}
+
+static size_t carve_network(bert *net, char *block)
+{
+    return carve_pieces(net, &(carver){.block = block, .type = net->type});
 }
 
 size_t bert_memory_bytes(const tensor_table *table, const bert_limits *limits, bert_mode mode, backend_type type)
 {
     bert net = {.table = table, .limits = *limits, .mode = mode, .type = type};
     return carve_network(&net, NULL);
+}
+
+size_t bert_memory_touched(const tensor_table *table, const bert_limits *limits, bert_mode mode, int64_t tokens, size_t page)
+{
+    bert net = {.table = table, .limits = *limits, .mode = mode, .type = TYPE_FLOAT32};
+    carver c = {.type = TYPE_FLOAT32, .part = tokens < limits->tokens ? (double)tokens / (double)limits->tokens : 1, .page = page};
+    carve_pieces(&net, &c);
+    return c.touched;
 }
 
 backend_limits bert_backend_limits(const tensor_table *table, const bert_limits *limits)

@@ -59,6 +59,8 @@ status bert_create(backend *be, const tensor_table *table, const float *paramete
 void bert_free(bert *net);
 /* Bytes of activations that bert_create allocates on a back end of this type: the same walk as the allocation itself. */
 size_t bert_memory_bytes(const tensor_table *table, const bert_limits *limits, bert_mode mode, backend_type type);
+/* Of them, on the CPU, those in pages (of `page` bytes) that are written when no batch has more than `tokens` tokens. */
+size_t bert_memory_touched(const tensor_table *table, const bert_limits *limits, bert_mode mode, int64_t tokens, size_t page);
 /* What the back end must have room for. */
 backend_limits bert_backend_limits(const tensor_table *table, const bert_limits *limits);
 

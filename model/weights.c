@@ -241,10 +241,12 @@ static void copy_part(void *job, int64_t task, int worker)
     float *to = c->arena + t->first + p->first;
     (void)worker;
     /* The type has been looked at (check_shapes): reading cannot fail. */
-    if (weights_entry_in_order(p->entry))
+    if (weights_entry_in_order(p->entry)) {
         (void)weights_entry_read_part(c->file, p->entry, p->first, p->n, to);
-    else
+        weights_entry_forget(p->entry, p->first, p->n); /* else the file would count beside the parameters */
+    } else {
         (void)weights_entry_read(c->file, p->entry, to);
+    }
     if (p->first + p->n == t->count)
         memset(to + p->n, 0, (size_t)(t->span - t->count) * sizeof *to);
 }

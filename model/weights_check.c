@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "common/files.h"
 #include "common/hash.h"
 #include "model/weights_file.h"
 
@@ -18,6 +19,7 @@ static void check_slice(void *job, int64_t task, int worker)
     slice *s = (slice *)job + task;
     (void)worker;
     s->crc = hash_crc32(s->data, s->bytes);
+    file_forget(s->data, s->bytes);
 }
 
 /* Cuts all blocks; `list` NULL only counts. */

@@ -203,6 +203,11 @@ status weights_entry_read_part(const weights_file *file, const weights_entry *e,
     return STATUS_OK;
 }
 
+void weights_entry_forget(const weights_entry *e, int64_t first, int64_t n)
+{
+    file_forget(e->data + (size_t)first * element_bytes(e->type), (size_t)n * element_bytes(e->type));
+}
+
 status weights_entry_read(const weights_file *file, const weights_entry *e, float *out)
 {
     if (e->type == WEIGHTS_OTHER || e->count == 0 || weights_entry_in_order(e))

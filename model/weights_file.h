@@ -65,6 +65,8 @@ status weights_entry_read(const weights_file *file, const weights_entry *e, floa
 /* Elements first .. first+n-1 of it, for an entry whose elements lie in order (weights_entry_in_order). */
 status weights_entry_read_part(const weights_file *file, const weights_entry *e, int64_t first, int64_t n, float *out);
 bool weights_entry_in_order(const weights_entry *e);
+/* These elements (of an entry in order) will not be read again: their pages of the file leave this process's memory. */
+void weights_entry_forget(const weights_entry *e, int64_t first, int64_t n);
 /* "[768, 3072]" into `text`. */
 void weights_shape_text(int dims, const int64_t *shape, char *text, size_t bytes);
 

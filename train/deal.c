@@ -110,6 +110,29 @@ int64_t deal_micro_end(const int32_t *length, const int32_t *slots, int64_t coun
     return end;
 }
 
+static int64_t count_micro(const int32_t *length, const int32_t *slots, int64_t count, int64_t max_tokens, int64_t padded)
+{
+    int64_t pieces = 0;
+    for (int64_t from = 0; from < count; pieces++)
+        from = deal_micro_end(length, slots, count, from, max_tokens, padded);
+    return pieces;
+}
+
+int64_t deal_micro_even(const int32_t *length, const int32_t *slots, int64_t count, int64_t max_tokens, int64_t padded)
+{
+    int64_t pieces = count_micro(length, slots, count, max_tokens, padded), low = padded > 0 ? padded : 1, high = max_tokens;
+    for (int64_t i = 0; padded == 0 && i < count; i++)
+        low = length[slots[i]] > low ? length[slots[i]] : low;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (count_micro(length, slots, count, middle, padded) > pieces)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return high;
+}
+
 int64_t deal_first_lane(int64_t rank, int64_t ranks, int64_t lanes)
 {
     return rank * lanes / ranks;

@@ -30,6 +30,10 @@ const int32_t *deal_rows(deal *d, const int32_t *length);
  * as that long. max_tokens is at least the longest row, so that end > from. */
 int64_t deal_micro_end(const int32_t *length, const int32_t *slots, int64_t count, int64_t from, int64_t max_tokens, int64_t padded);
 
+/* The smallest limit that cuts the lane into no more micro-batches than max_tokens does, so that they are nearly equal: the fewer a product's rows, the
+ * more of it is overhead. For back ends on which the cut changes no bit. */
+int64_t deal_micro_even(const int32_t *length, const int32_t *slots, int64_t count, int64_t max_tokens, int64_t padded);
+
 /* First lane of rank r of `ranks`: floor(r lanes / ranks). Rank r runs lanes deal_first_lane(r) up to deal_first_lane(r + 1). */
 int64_t deal_first_lane(int64_t rank, int64_t ranks, int64_t lanes);
 

@@ -16,6 +16,7 @@ struct feeder {
     int32_t *ids;      /* the lane's tokens, end to end */
     int64_t *offset;   /* batch + 1 */
     int64_t from, end; /* rows of the lane in the current micro-batch */
+    int64_t limit;     /* tokens of the lane's micro-batches: at most M, so that they are nearly equal */
 };
 
 int64_t feeder_micro_rows(int64_t micro_tokens, int64_t lane_rows)
@@ -103,6 +104,9 @@ status feeder_begin_lane(feeder *f, int64_t lane, const int32_t **ids, int64_t *
         TRY(input_check_ids(to, count, f->set.vocabulary, "training row", row));
         f->offset[i + 1] = f->offset[i] + count;
     }
+    f->limit = f->set.micro_tokens;
+    if (f->set.even)
+        f->limit = deal_micro_even(f->length, slots, f->set.batch, f->limit, f->set.padded ? f->set.input.max_length : 0);
     *ids = f->ids;
     *n = f->offset[f->set.batch];
     return STATUS_OK;
@@ -115,7 +119,7 @@ const batch *feeder_next(feeder *f)
     f->from = f->end;
     if (f->from == f->set.batch)
         return NULL;
-    f->end = deal_micro_end(f->length, slots, f->set.batch, f->from, f->set.micro_tokens, padded);
+    f->end = deal_micro_end(f->length, slots, f->set.batch, f->from, f->limit, padded);
     batch_builder_begin(f->builder, (uint32_t)f->epoch);
     for (int64_t i = f->from; i < f->end; i++)
         batch_builder_add(f->builder, f->ids + f->offset[i], f->offset[i + 1] - f->offset[i], padded, f->set.input.pad,

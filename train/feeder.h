@@ -29,6 +29,7 @@ typedef struct feeder_setting {
     deal_kind deal;
     int64_t lanes, batch;
     int64_t micro_tokens; /* M >= input.max_length */
+    bool even;            /* micro-batches of nearly equal size: where the cut changes no bit */
     int64_t vocabulary;   /* ids are below it: STATUS_INPUT names the row where one is not */
 } feeder_setting;
 

@@ -131,7 +131,7 @@ const option train_table[] = {
      .help = "let several ranks compute on one device: slower, for trials"},
     {.name = "micro-tokens", .type = OPTION_INT, EXECUTION, FIELD(micro_tokens), .fallback = "0", .min = 0, .max = 1 << 24,
      .group = "Execution",
-     .unit = "M", .help = "most tokens computed at once: bounds the memory; changes no bit on the CPU, and belongs to the run on a device; 0: 2048 on the CPU, 16384 on a device"},
+     .unit = "M", .help = "most tokens computed at once: bounds the memory; changes no bit on the CPU, and belongs to the run on a device; 0: 1536 on the CPU, 16384 on a device"},
     {.name = "threads", .type = OPTION_INT, EXECUTION, FIELD(threads), .fallback = "0", .min = 0, .max = 4096,
      .group = "Execution", .unit = "N",
      .help = "threads a rank; 0: the cores that it may use, shared with the other ranks that may"},

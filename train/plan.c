@@ -10,6 +10,9 @@
 #include "common/log.h"
 #include "model/cpu/cpu.h"
 #include "train/machines.h"
+#include "train/traffic.h"
+
+enum { HUGE_PAGE = 2 << 20 };
 
 /* One number of /proc/self/status, in bytes; 0 where there is none. */
 static int64_t process_memory(const char *name)
@@ -40,7 +43,30 @@ static int64_t data_bytes(const trainer *t, const dataset *d)
     return rows + (tokens <= t->o->data_memory ? tokens : 0);
 }
 
-void plan_count_memory(const trainer *t, plan_memory *m)
+/* Word rows are laid out for as many as tokens could name, and take memory for those that are named: as many as in the first step. */
+static int64_t unused_rows(const trainer *t, const traffic *moved)
+{
+    int64_t most[TREE_DEPTH], bytes = 0;
+    int slots = sums_slot_lanes(t->first_lane, t->end_lane, most);
+    for (int i = 0; i < slots; i++) {
+        int64_t laid_out = trainer_lane_tokens(t) * most[i];
+        laid_out = laid_out < t->table->config.vocab_size ? laid_out : t->table->config.vocab_size;
+        bytes += (laid_out - moved->rows[i]) * (t->table->config.hidden * (int64_t)sizeof(float) + (int64_t)sizeof(int32_t));
+    }
+    return bytes;
+}
+
+/* Activations are laid out for M tokens, and take memory for those of the largest micro-batch, the first step's, in huge pages. Validation fills M. */
+static int64_t activation_bytes(const trainer *t, const traffic *moved)
+{
+    bert_limits limits = trainer_limits(t);
+    if (t->where.library) /* a device's memory is taken whole */
+        return (int64_t)bert_memory_bytes(t->table, &limits, BERT_TRAINING, (backend_type)t->o->type);
+    int64_t valid = t->valid ? dataset_tokens_total(t->valid) + 2 * dataset_rows(t->valid) : 0;
+    return (int64_t)bert_memory_touched(t->table, &limits, BERT_TRAINING, moved->tokens > valid ? moved->tokens : valid, HUGE_PAGE);
+}
+
+void plan_count_memory(const trainer *t, const traffic *moved, plan_memory *m)
 {
     const train_options *o = t->o;
     bert_limits limits = trainer_limits(t);
@@ -50,16 +76,16 @@ void plan_count_memory(const trainer *t, plan_memory *m)
     if (isa_choose(isa, &isa) != STATUS_OK)
         isa = CPU_ISA_PLAIN;
     *m = (plan_memory){
-        .gradients = (int64_t)sums_bytes(t->table, t->first_lane, t->end_lane, trainer_lane_tokens(t)),
-        .activations = (int64_t)bert_memory_bytes(t->table, &limits, BERT_TRAINING, (backend_type)o->type),
+        .gradients = (int64_t)sums_bytes(t->table, t->first_lane, t->end_lane, trainer_lane_tokens(t)) - unused_rows(t, moved),
+        .activations = activation_bytes(t, moved),
         .optimizer = (int64_t)optimizer_bytes(t->table, REDUCE_STRIPE),
         .exchange =
             (int64_t)reduce_bytes(t->table, o->lanes, trainer_lane_tokens(t), REDUCE_STRIPE) + (int64_t)feeder_bytes(&feed, dataset_labels(t->train)),
         .kernels = (int64_t)backend_cpu_bytes(&room, isa, (int)o->threads),
-        .program = resident_now(),
         .parameters = t->table->parameters * (int64_t)sizeof(float),
         .tokens = data_bytes(t, t->train) + data_bytes(t, t->valid),
     };
+    m->program = resident_now();
     if (comm_size() == 1) /* the data are in this process's private memory, and counted once a node */
         m->program = m->program > m->tokens ? m->program - m->tokens : 0;
     m->rank = m->gradients + m->activations + m->optimizer + m->exchange + m->kernels + m->program;
@@ -115,8 +141,10 @@ static int64_t most(int64_t mine)
 status plan_print(const trainer *t)
 {
     plan_memory m;
+    traffic moved;
     const train_options *o = t->o;
-    plan_count_memory(t, &m);
+    TRY(traffic_count(t, &moved));
+    plan_count_memory(t, &moved, &m);
     plan_memory top = {.gradients = most(m.gradients),
                        .activations = most(m.activations),
                        .optimizer = most(m.optimizer),
@@ -124,6 +152,9 @@ status plan_print(const trainer *t)
                        .kernels = most(m.kernels),
                        .program = most(m.program),
                        .rank = most(m.rank)};
+    int64_t sent_most = most(moved.sent), sent_all = moved.sent, dense = moved.dense;
+    comm_sum_int64(&sent_all, 1);
+    comm_sum_int64(&dense, 1);
     double speed;
     const machines_product shape = {t->micro_tokens, t->table->config.hidden, t->table->config.feed_forward};
     TRY(machines_measure(&shape, (cpu_isa)o->cpu, o->threads, &speed));
@@ -145,6 +176,10 @@ status plan_print(const trainer *t)
     print_bytes("together, a rank", (double)top.rank);
     print_bytes("parameters, once a node", (double)m.parameters);
     print_bytes("data, once a node", (double)m.tokens);
+    printf("moved between ranks, a step (its first %" PRId64 " rows):\n", t->order.global_batch);
+    print_bytes("sent by a rank, at most", (double)sent_most);
+    print_bytes("sent in all", (double)sent_all);
+    print_bytes("of it dense gradients", (double)dense);
     printf("disk:\n");
     print_bytes("checkpoints", saved * (double)(o->keep + 1));
     print_bytes("weights of epochs", weights * (epochs < 1 ? 1 : epochs));
@@ -155,6 +190,11 @@ status plan_print(const trainer *t)
 
 void plan_report_peak(const trainer *t)
 {
+    int64_t sent_most = most(t->moved_first), sent_all = t->moved_first;
+    comm_sum_int64(&sent_all, 1);
+    if (sent_most > 0)
+        log_info("moved between ranks in the first step: %.3f MB sent by a rank at most, %.3f MB in all", (double)sent_most * 1e-6,
+                 (double)sent_all * 1e-6);
     /* A rank alone has the parameters and the data in its private memory; several have them in pages that they share. */
     int64_t once = comm_size() == 1 ? t->table->parameters * (int64_t)sizeof(float) + data_bytes(t, t->train) + data_bytes(t, t->valid)
                                     : process_memory("RssShmem");

@@ -7,7 +7,7 @@
 #ifndef FRETSAW_TRAIN_PLAN_H
 #define FRETSAW_TRAIN_PLAN_H
 
-#include "train/trainer.h"
+#include "train/traffic.h"
 
 typedef struct plan_memory {
     int64_t gradients, activations, optimizer, exchange, kernels, program; /* bytes of this rank */
@@ -17,11 +17,11 @@ typedef struct plan_memory {
 } plan_memory;
 
 /* Local. */
-void plan_count_memory(const trainer *t, plan_memory *m);
+void plan_count_memory(const trainer *t, const traffic *moved, plan_memory *m);
 /* Floating-point operations of an epoch, forward and backward, a multiplication and an addition being two. */
 double plan_count_work(const trainer *t);
 status plan_print(const trainer *t);
-/* The most memory that a rank really took, into the log: private, without what is counted once a node. Collective, at the end of a run. */
+/* The most memory that a rank really took, into the log: private, without what is counted once a node; and the bytes that the first step moved. Collective, at the end of a run. */
 void plan_report_peak(const trainer *t);
 
 #endif

@@ -179,6 +179,7 @@ status step_run(trainer *t, step_result *result)
     bool stopped = false;
     double clock;
     const train_options *o = t->o;
+    uint64_t sent = comm_bytes_sent();
     if (t->state.scale.value > 0)
         t->be->device->set_scale(t->be, (float)t->state.scale.value);
     TRY(run_lanes(t, &stopped));
@@ -200,6 +201,8 @@ status step_run(trainer *t, step_result *result)
     result->tokens = feeder_step_tokens(t->feeder);
     TRY(reduce_and_update(t, result->rate));
     t->state.step++;
+    if (t->moved_first == 0)
+        t->moved_first = (int64_t)(comm_bytes_sent() - sent);
     result->done = true;
     return STATUS_OK;
 }

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The most lanes that each slot comes to hold, by running the tree without numbers. Returns how many slots there are. */
-static int slot_lanes(int64_t first, int64_t end, int64_t most[TREE_DEPTH])
+int sums_slot_lanes(int64_t first, int64_t end, int64_t most[TREE_DEPTH])
 {
     tree t;
     int older, newer, slots = 0;
@@ -30,7 +29,7 @@ status sums_create(backend *be, const tensor_table *table, int64_t first_lane, i
     *out = s;
     s->be = be;
     s->first_lane = first_lane;
-    s->room = slot_lanes(first_lane, end_lane, most);
+    s->room = sums_slot_lanes(first_lane, end_lane, most);
     for (int i = 0; i < s->room; i++)
         TRY(gradient_create(be, table, lane_tokens * most[i], &s->slot[i]));
     return STATUS_OK;
@@ -40,7 +39,7 @@ size_t sums_bytes(const tensor_table *table, int64_t first_lane, int64_t end_lan
 {
     int64_t most[TREE_DEPTH];
     size_t bytes = sizeof(sums);
-    int slots = slot_lanes(first_lane, end_lane, most);
+    int slots = sums_slot_lanes(first_lane, end_lane, most);
     for (int i = 0; i < slots; i++)
         bytes += gradient_bytes(table, lane_tokens * most[i]);
     return bytes;

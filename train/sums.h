@@ -31,6 +31,8 @@ status sums_create(backend *be, const tensor_table *table, int64_t first_lane, i
 void sums_free(sums *s);
 /* Bytes that sums_create takes. */
 size_t sums_bytes(const tensor_table *table, int64_t first_lane, int64_t end_lane, int64_t lane_tokens);
+/* The most lanes that each slot comes to hold, by running the tree without numbers. Returns how many slots there are. */
+int sums_slot_lanes(int64_t first, int64_t end, int64_t most[TREE_DEPTH]);
 void sums_begin(sums *s);
 /* Where the next lane's gradient goes; the caller begins it. */
 gradient *sums_next(sums *s);

@@ -15,7 +15,7 @@
 #include "train/exchange.h"
 #include "train/step.h"
 
-enum { MICRO_TOKENS_CPU = 2048, MICRO_TOKENS_DEVICE = 16384 };
+enum { MICRO_TOKENS_CPU = 1536, MICRO_TOKENS_DEVICE = 16384 };
 
 /* ---- do they fit together ---- */
 
@@ -181,6 +181,7 @@ feeder_setting trainer_feeder_setting(const trainer *t)
                             .lanes = t->o->lanes,
                             .batch = t->o->batch,
                             .micro_tokens = t->micro_tokens,
+                            .even = !t->where.library,
                             .vocabulary = t->table->config.vocab_size};
 }
 

@@ -64,6 +64,7 @@ typedef struct trainer {
     events *events;     /* rank 0 */
     double last_auc;    /* of the newest validation in this start; 0: none */
     phase_timer *timer; /* the network's: every phase of a step goes there */
+    int64_t moved_first; /* bytes this rank sent in the first step of this start */
     double saved_at;    /* clock of the last checkpoint */
     int64_t saved_step; /* its step; -1: none yet */
 } trainer;

@@ -15,25 +15,18 @@ static int64_t round_up(int64_t n, int64_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Large blocks ask for huge pages: rows of 3072 floats are three small pages apart, and a tile of a product touches a page a row. */
-static status new_unset(size_t bytes, const char *what, void *pointer_to_pointer)
+static status no_memory(size_t bytes, const char *what)
 {
-    size_t alignment = bytes >= 2 * (size_t)HUGE_PAGE ? HUGE_PAGE : ALIGNMENT;
-    size_t rounded = (bytes + alignment - 1) / alignment * alignment;
-    void *p = rounded < bytes ? NULL : aligned_alloc(alignment, rounded ? rounded : alignment);
-    if (!p)
-        return fail(STATUS_RESOURCE, "out of memory: %zu bytes for %s; use fewer tokens a micro-batch or fewer ranks on this machine", bytes, what);
-    if (alignment == HUGE_PAGE)
-        madvise(p, rounded, MADV_HUGEPAGE); /* no harm where it is not granted */
-    memcpy(pointer_to_pointer, &p, sizeof p);
-    return STATUS_OK;
+    return fail(STATUS_RESOURCE, "out of memory: %zu bytes for %s; use fewer tokens a micro-batch or fewer ranks on this machine", bytes, what);
 }
 
 static status new_aligned(size_t bytes, const char *what, void *pointer_to_pointer)
 {
-    void *p = NULL;
-    TRY(new_unset(bytes, what, &p));
-    memset(p, 0, bytes);
+    size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    void *p = rounded < bytes ? NULL : aligned_alloc(ALIGNMENT, rounded ? rounded : ALIGNMENT);
+    if (!p)
+        return no_memory(bytes, what);
+    memset(p, 0, rounded);
     memcpy(pointer_to_pointer, &p, sizeof p);
     return STATUS_OK;
 }
@@ -62,10 +55,50 @@ void cpu_run(cpu_backend *cpu, cpu_kernel *kernel, const void *job, int64_t n, i
 
 /* ---- memory ---- */
 
+/* Before each block that cpu_allocate gives: what the system gave. */
+typedef struct block_head {
+    void *base;
+    size_t mapped; /* bytes; 0: from malloc */
+} block_head;
+
+/* Small blocks from malloc, cleared. Large ones straight from the system, which clears a page when it is first written: the threads that compute share
+ * that work, and rows that no token asks for take no memory. They ask for huge pages: rows of 3072 floats are three small pages apart, and a tile of
+ * a product touches a page a row. */
+static status cpu_allocate(backend *be, size_t bytes, const char *what, void **out)
+{
+    bool large = bytes >= 2 * (size_t)HUGE_PAGE;
+    size_t whole = bytes + ALIGNMENT + (large ? HUGE_PAGE : 0);
+    block_head head = {0};
+    (void)be;
+    if (whole < bytes)
+        return no_memory(bytes, what);
+    if (!large) {
+        TRY(new_aligned(whole, what, &head.base));
+        *out = (char *)head.base + ALIGNMENT;
+    } else {
+        head.mapped = whole;
+        head.base = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (head.base == MAP_FAILED)
+            return no_memory(bytes, what);
+        char *end = (char *)head.base + HUGE_PAGE + ALIGNMENT - 1; /* the first huge page with room for the head before it */
+        *out = end - (uintptr_t)end % HUGE_PAGE;
+        madvise(*out, bytes, MADV_HUGEPAGE); /* no harm where it is not granted */
+    }
+    memcpy((char *)*out - sizeof head, &head, sizeof head);
+    return STATUS_OK;
+}
+
 static void cpu_release(backend *be, void *p)
 {
+    block_head head;
     (void)be;
-    free(p);
+    if (!p)
+        return;
+    memcpy(&head, (char *)p - sizeof head, sizeof head);
+    if (head.mapped)
+        munmap(head.base, head.mapped);
+    else
+        free(head.base);
 }
 
 static void cpu_copy(backend *be, void *to, const void *from, size_t bytes)
@@ -100,14 +133,6 @@ static void cpu_zero(backend *be, void *p, size_t bytes)
 {
     zero_job z = {p, bytes};
     threads_run(cpu_of(be)->pool, (int64_t)((bytes + ZERO_GRAIN - 1) / ZERO_GRAIN), zero_task, &z);
-}
-
-/* The pool clears it: the first touch of a page is the kernel's work, and most of a start's time where memory is gigabytes. */
-static status cpu_allocate(backend *be, size_t bytes, const char *what, void **out)
-{
-    TRY(new_unset(bytes, what, out));
-    cpu_zero(be, *out, bytes);
-    return STATUS_OK;
 }
 
 static void cpu_add_op(backend *be, float *to, const float *from, int64_t n)

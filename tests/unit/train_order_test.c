@@ -107,6 +107,19 @@ START_TEST(micro_batches_are_the_longest_runs)
             ck_assert(end > from && end <= rows && tokens <= most);
             ck_assert(end == rows || tokens + (padded ? padded : length[slot[end]]) > most);
         }
+        /* The even limit: as many micro-batches, and one token less would need more. */
+        int64_t even = deal_micro_even(length, slot, rows, most, padded), pieces[3] = {0};
+        const int64_t limit[3] = {most, even, even - 1};
+        ck_assert(even <= most);
+        for (int k = 0; k < 3; k++)
+            for (int64_t from = 0, end; from < rows; from = end, pieces[k]++) {
+                end = deal_micro_end(length, slot, rows, from, limit[k], padded);
+                if (end == from) { /* a row alone is longer */
+                    pieces[k] = INT64_MAX;
+                    break;
+                }
+            }
+        ck_assert(pieces[1] == pieces[0] && pieces[2] > pieces[0]);
     }
 }
 END_TEST
