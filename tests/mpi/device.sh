@@ -20,7 +20,7 @@ for type in float32 bfloat16 float16; do
     tolerance=tolerance_$type
     close_runs cpu $type "${!tolerance}"
 done
-grep -q '"loss_scale"' "$scratch/float16/$(cat "$scratch/float16/last")/state.json" || wrong "the loss scale is not in the checkpoint"
+grep -q '"loss_scale"' "$scratch/float16/$(head -1 "$scratch/float16/last")/state.json" || wrong "the loss scale is not in the checkpoint"
 [ -z "$mpi" ] || for ranks in 2 3; do
     train $ranks ranks$ranks "${base[@]}" --type bfloat16 || wrong "$ranks ranks: $(said)"
     grep -q "rank 1 on .*: device 1 of 8" "$scratch/log" || wrong "no map of devices: $(said)"
