@@ -24,13 +24,35 @@ static status input_error(int error, const char *path)
     return fail_errno(STATUS_IO, error, "reading %s", path);
 }
 
-static status output_error(int error, const char *path)
+/* Free bytes where `path` is or would be, as text; "" where that cannot be told. */
+static void free_space_text(const char *path, char text[64])
 {
-    if (error == ENOSPC || error == EDQUOT)
-        return fail(STATUS_IO, "%s: no space left; free some or choose another folder, then run the same command again", path);
+    char folder[4096];
+    uint64_t bytes;
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+    text[0] = 0;
+    if (file_space(folder, &bytes) == STATUS_OK)
+        snprintf(text, 64, " (%.1f MB are free there)", (double)bytes / 1e6);
+}
+
+status file_output_error(int error, const char *path, uint64_t bytes)
+{
+    char space[64], need[64] = "";
+    if (error == ENOSPC || error == EDQUOT) {
+        free_space_text(path, space);
+        if (bytes)
+            snprintf(need, sizeof need, " for its %.1f MB", (double)bytes / 1e6);
+        return fail(STATUS_IO, "%s: no space left%s%s; free some or choose another folder, then run the same command again", path, need, space);
+    }
     if (error == EACCES || error == EPERM || error == EROFS)
         return fail(STATUS_IO, "%s: may not be written; check the folder's permissions or choose another", path);
     return fail_errno(STATUS_IO, error, "writing %s", path);
+}
+
+static status output_error(int error, const char *path)
+{
+    return file_output_error(error, path, 0);
 }
 
 static status open_input(const char *path, int *fd, struct stat *info)

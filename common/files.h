@@ -54,6 +54,8 @@ status file_claim_folder(const char *path, int seconds, int *claim);
 void file_release_folder(int *claim); /* fine on -1 */
 /* Removes what killed writers left of file_atomic_begin in a folder; only for who has claimed it. */
 status file_remove_temporaries(const char *folder);
+/* What a failed write to `path` means, from its errno: no space says how much is free there, and what the file needs where `bytes` is not 0. */
+status file_output_error(int error, const char *path, uint64_t bytes);
 /* Bytes free for this user on the file system of `path` (an existing folder). */
 status file_space(const char *path, uint64_t *bytes);
 

@@ -1,5 +1,6 @@
 #include "store/h5.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -61,6 +62,8 @@ status h5_fail(status kind, const char *format, ...)
     va_start(list, format);
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
+    if (r.error == ENOSPC || r.error == EDQUOT)
+        return fail(STATUS_IO, "%s: no space left; free some or choose another folder, then run the same command again", text);
     if (r.error != 0)
         return fail(STATUS_IO, "%s: %s", text, r.text);
     return fail(kind, "%s%s%s%s", text, r.text[0] ? " (HDF5: " : "", r.text, r.text[0] ? ")" : "");

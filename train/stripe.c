@@ -44,7 +44,7 @@ status stripe_write(const char *path, const stripe *s, const float *m, const flo
     TRY(file_atomic_begin(path, &f));
     bool good = fwrite(&h, sizeof h, 1, f.stream) == 1 && fwrite(m, sizeof *m, n, f.stream) == n && fwrite(v, sizeof *v, n, f.stream) == n;
     if (!good) {
-        status st = fail_errno(STATUS_IO, errno, "%s: writing failed", path);
+        status st = file_output_error(errno, path, stripe_bytes(s->count));
         file_atomic_abandon(&f);
         return st;
     }

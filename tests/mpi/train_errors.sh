@@ -76,7 +76,7 @@ expect 4 "File too large" limited
 touch "$scratch/file"
 expect 4 "" train "$several" file/out "${base[@]}"
 if mkdir "$scratch/tiny" && mount -t tmpfs -o size=300k none "$scratch/tiny" 2>/dev/null; then
-    expect 4 "no space\|No space" train "$several" tiny/run "${base[@]}"
+    expect 4 "no space left.*; free some or choose another folder" train "$several" tiny/run "${base[@]}"
     [ -z "$(ls -d "$scratch"/tiny/run/step-* "$scratch"/tiny/run/.step-* 2>/dev/null)" ] || wrong "half a checkpoint is there: $(ls -a "$scratch"/tiny/run)"
     umount "$scratch/tiny"
 fi
