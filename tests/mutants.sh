@@ -42,7 +42,7 @@ kernel_mask|model/cuda/kernels/attention.h|(g / 4 * 4 + i) * 4 + t) >> b;|(g / 4
 kernel_fragment|model/cuda/kernels/tile.h|lane / 8 % 2 * 8;|lane / 16 % 2 * 8;|^cuda_attention$
 kernel_norm_barrier|model/cuda/kernels/norm.cu|s.beta[j][i];\n                    }\n        __syncthreads();|s.beta[j][i];\n                    }|^cuda_norm$
 kernel_range|model/cuda/kernels/norm.cu|eighth[w * WARP + threadIdx.x];|eighth[w * WARP + threadIdx.x + 1];|^cuda_norm$
-kernel_two_blocks|model/cuda/kernels/update.cu|part[blockIdx.x] = mine;\n}\n\n__global__ void __launch_bounds__(WARP) join_hashes|part[0] = mine;\n}\n\n__global__ void __launch_bounds__(WARP) join_hashes|^cuda_update$
+kernel_two_blocks|model/cuda/kernels/update.cu|part[blockIdx.x] = mine;\n}\n\n/* One block. */\n__global__ void __launch_bounds__(UPDATE_THREADS) join_hashes|part[0] = mine;\n}\n\n/* One block. */\n__global__ void __launch_bounds__(UPDATE_THREADS) join_hashes|^cuda_update$
 dropout_counter|model/cpu/dropout_vec.h|b->epoch << 16|b->epoch << 15|^ops
 truncation_room|model/input.c|case TRUNCATE_TAIL: *front = 0; break;|case TRUNCATE_TAIL: *front = 1; break;|^(dataset_np1|train_order|infer_run)$
 deal_ties|train/deal.c|d->tokens[lane] < d->tokens[best]|d->tokens[lane] <= d->tokens[best]|^train_order$
