@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# How long a checkpoint of bert-base-multilingual-uncased's shape stalls training, beside dd writing and syncing as many bytes, in turns.
+#   bench/checkpoint.sh [--rounds 3]
+# BIN is the folder of the programs, FRETSAW_DATA the data folder, WORK a folder on the disk to be measured. The bar: 2 s or 1.2 times what dd takes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+rounds=3
+[ "${1:-}" != --rounds ] || rounds=$2
+data=$(realpath "${FRETSAW_DATA:-../shared/data}")
+bin=${BIN:-build/release/bin}
+vocab=$data/vocab/bert-base-multilingual-uncased
+work=$(mktemp -d "${WORK:-${TMPDIR:-/tmp}}/fretsaw-checkpoint-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+printf '{"model_type":"bert","vocab_size":%d,"num_hidden_layers":12,"hidden_size":768,"num_attention_heads":12,"intermediate_size":3072,"max_position_embeddings":512,"type_vocab_size":2,"hidden_act":"gelu","pad_token_id":0,"layer_norm_eps":1e-12,"initializer_range":0.02}\n' \
+    "$(wc -l <"$vocab/vocab.txt")" >"$work/config.json"
+head -n 40 "$data/jigsaw/multilingual_validation.csv" >"$work/rows.csv"
+"$bin/preprocess" --quiet --vocab "$vocab" --out "$work/tokens" "$work/rows.csv" >/dev/null
+for _ in $(seq "$rounds"); do
+    rm -rf "$work/run"
+    "$bin/train" --quiet --init random --config "$work/config.json" --vocab "$vocab/vocab.txt" --train "$work/tokens" --out "$work/run" --lanes 1 --batch 1 \
+        --max-length 16 --micro-tokens 16 --epochs 1 --max-steps 1 --keep 1 2>/dev/null
+    save=$(sed -n 's/.*"save":\([0-9.]*\).*/\1/p' "$work/run/timing.jsonl" | tail -n 1)
+    megabytes=$(du -sm "$work/run/step-000001" | cut -f1)
+    begin=$EPOCHREALTIME
+    dd if=/dev/zero of="$work/dd" bs=1M count="$megabytes" conv=fsync status=none
+    awk -v s="$save" -v a="$begin" -v b="$EPOCHREALTIME" -v m="$megabytes" 'BEGIN { printf "%d MB: checkpoint %.2f s, dd %.2f s, ratio %.2f\n", m, s, b - a, s / (b - a) }'
+    rm -f "$work/dd"
+done
