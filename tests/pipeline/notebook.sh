@@ -41,7 +41,7 @@ worst = max(abs(a - b) / b for a, b in zip(got, want["loss"]))
 assert worst < 2e-5, f"loss off by {worst:.2e}"
 rates = [4 * want["lr"] * (want["schedule"] - t) / want["schedule"] for t in range(14)]
 assert all(abs(l["lr"] - r) < 1e-12 for l, r in zip(lines, rates)), "learning rates"
-raw = open(f"{run}/{open(run + '/last').read().strip()}/model.safetensors", "rb").read()
+raw = open(f"{run}/{open(run + '/last').readline().strip()}/model.safetensors", "rb").read()
 n = struct.unpack("<Q", raw[:8])[0]
 head = json.loads(raw[8 : 8 + n])
 apart = 0.0
