@@ -1,5 +1,7 @@
 #include "model/safetensors.h"
 
+#include "common/files.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -223,5 +225,5 @@ status safetensors_write(FILE *stream, const char *path, const safetensors_item 
         bad = bytes && fwrite(items[i].data, 1, bytes, stream) != bytes;
     }
     free(text);
-    return bad ? fail_errno(STATUS_IO, errno, "%s: writing weights", path) : STATUS_OK;
+    return bad ? file_output_error(errno, path, 0) : STATUS_OK;
 }

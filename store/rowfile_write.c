@@ -121,7 +121,7 @@ status rowfile_create(const char *path, const rowfile_meta *meta, rowfile_writer
 
 static status hashes_fail(const rowfile_writer *w)
 {
-    return fail_errno(STATUS_IO, errno, "%s: writing hashes of rows", w->hashes_path);
+    return file_output_error(errno, w->hashes_path, 0);
 }
 
 status rowfile_leave_hashes(rowfile_writer *w)

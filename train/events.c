@@ -118,7 +118,7 @@ static status write_record(events *e, const message *m)
     put_little(&tail, events_masked_crc(m->byte, m->n), 4);
     bool fine = fwrite(head.byte, 1, head.n, e->file) == head.n && fwrite(m->byte, 1, m->n, e->file) == m->n &&
                 fwrite(tail.byte, 1, tail.n, e->file) == tail.n && fflush(e->file) == 0;
-    return fine ? STATUS_OK : fail_errno(STATUS_IO, errno, "%s: writing failed", e->path);
+    return fine ? STATUS_OK : file_output_error(errno, e->path, 0);
 }
 
 static status write_summary(events *e, int64_t step, const message *summary)

@@ -139,7 +139,7 @@ void records_close(records *r)
 
 static status written(FILE *file, const char *path)
 {
-    return fflush(file) == 0 && !ferror(file) ? STATUS_OK : fail_errno(STATUS_IO, errno, "%s: writing failed", path);
+    return fflush(file) == 0 && !ferror(file) ? STATUS_OK : file_output_error(errno, path, 0);
 }
 
 void records_step_text(const record_step *line, char text[RECORD_BYTES])
@@ -195,6 +195,6 @@ status records_flush(records *r)
 {
     TRY(written(r->metrics, r->metrics_path));
     if (fsync(fileno(r->metrics)) != 0)
-        return fail_errno(STATUS_IO, errno, "%s: writing failed", r->metrics_path);
+        return file_output_error(errno, r->metrics_path, 0);
     return STATUS_OK;
 }
