@@ -5,6 +5,7 @@
 
 #include "common/comm.h"
 #include "common/log.h"
+#include "infer/exact_sum.h"
 
 static status check_member(const run *first, const run *r)
 {
@@ -49,23 +50,32 @@ status ensemble_check_data(const ensemble *e, const char *name, const char *toke
     return predict_check_tokenizer(name, tokenizer, &e->member[0]);
 }
 
+static void take_means(const float *all, int64_t members, int64_t n, float *score)
+{
+    for (int64_t i = 0; i < n; i++) {
+        exact_sum sum = {0};
+        for (int64_t m = 0; m < members; m++)
+            exact_sum_add(&sum, all[m * n + i]);
+        score[i] = (float)(exact_sum_value(&sum) / (double)members);
+    }
+}
+
 status ensemble_score(const ensemble *e, dataset *d, const predict_settings *s, float *score)
 {
     int64_t n = predict_room(d, &e->member[0]);
-    double *sum = NULL;
+    float *all = score;
     status st = STATUS_OK;
     if (e->count > 1)
-        TRY(comm_agree(memory_new(&sum, (size_t)n * sizeof *sum, "sums of scores")));
-    for (int64_t m = 0; m < e->count; m++) {
+        TRY(comm_agree(memory_new(&all, (size_t)(n * e->count) * sizeof *all, "scores of all runs")));
+    for (int64_t m = 0; m < e->count && st == STATUS_OK; m++) {
         const run *r = &e->member[m];
         log_info("scoring with %s, %s (step %lld%s)", r->folder, r->weights, (long long)r->step, r->finished ? "" : ", training not finished");
-        TRY_DONE(predict_rows(d, r, s, score));
-        for (int64_t i = 0; sum && i < n; i++)
-            sum[i] += score[i];
+        st = predict_rows(d, r, s, all + m * n);
     }
-    for (int64_t i = 0; sum && i < n; i++)
-        score[i] = (float)(sum[i] / (double)e->count);
-done:
-    free(sum);
+    if (e->count > 1) {
+        if (st == STATUS_OK)
+            take_means(all, e->count, n, score);
+        free(all);
+    }
     return st;
 }

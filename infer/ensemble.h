@@ -6,7 +6,7 @@
  *     TRY(ensemble_score(&e, d, &settings, score));                     // collective
  *     ensemble_close(&e);
  *
- * Mean: the float32 probabilities added as doubles in the ensemble's order, divided once by their count, rounded to float32.
+ * Mean: the float32 probabilities added without rounding, divided once by their count, rounded to float32: the members' order changes no bit.
  */
 #ifndef FRETSAW_INFER_ENSEMBLE_H
 #define FRETSAW_INFER_ENSEMBLE_H

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "infer/exact_sum.h"
+
 enum { FEW = 3 }; /* ids named in a message */
 
 /* ---- text ---- */
@@ -210,8 +212,8 @@ static status refuse_faults(const table *t)
     return STATUS_OK;
 }
 
-/* Adds weight x numbers of one part to the sums, in the order of `out`. */
-static status add_part(table *out, const table *part, double weight)
+/* Numbers of one part, in the rows and columns of `out`. */
+static status read_part(const table *out, const table *part, double *value)
 {
     int64_t *place = NULL;
     TRY(memory_new(&place, (size_t)out->columns * sizeof *place, "columns"));
@@ -221,16 +223,37 @@ static status add_part(table *out, const table *part, double weight)
         const char *id = table_id(out, row, &bytes);
         int64_t from = table_find(part, id, bytes);
         for (int64_t c = 0; c < out->columns; c++)
-            out->value[row * out->columns + c] += weight * part->value[from * part->columns + place[c]];
+            value[row * out->columns + c] = part->value[from * part->columns + place[c]];
     }
     free(place);
+    return st;
+}
+
+/* Sums without rounding, so that the order of the parts changes no bit. */
+static status take_means(table *const *parts, int count, const double *weights, table *out)
+{
+    int64_t cells = out->rows * out->columns;
+    double *value;
+    exact_sum total = {0};
+    TRY(memory_new(&value, (size_t)(cells * count) * sizeof *value, "the numbers to blend"));
+    status st = STATUS_OK;
+    for (int i = 0; i < count && st == STATUS_OK; i++) {
+        st = read_part(out, parts[i], value + i * cells);
+        exact_sum_add(&total, weights ? weights[i] : 1);
+    }
+    for (int64_t k = 0; k < cells && st == STATUS_OK; k++) {
+        exact_sum sum = {0};
+        for (int i = 0; i < count; i++)
+            exact_sum_add_product(&sum, weights ? weights[i] : 1, value[i * cells + k]);
+        out->value[k] = (float)(exact_sum_value(&sum) / exact_sum_value(&total));
+    }
+    free(value);
     return st;
 }
 
 status submission_blend(table *const *parts, int count, const double *weights, table *out)
 {
     const table *head = parts[0];
-    double total = 0;
     status st;
     TRY(table_begin(head->id_name, (const char *const *)head->column, head->columns, out));
     for (int i = 0; i < count; i++) {
@@ -242,17 +265,13 @@ status submission_blend(table *const *parts, int count, const double *weights, t
             goto done;
         }
         TRY_DONE(same_ids(head, "", parts[i], "", "only files of the same test set can be blended"));
-        total += weights ? weights[i] : 1;
     }
     for (int64_t row = 0; row < head->rows; row++) {
         size_t bytes;
         const char *id = table_id(head, row, &bytes);
         TRY_DONE(table_append(out, id, bytes, NULL));
     }
-    for (int i = 0; i < count; i++)
-        TRY_DONE(add_part(out, parts[i], weights ? weights[i] : 1));
-    for (int64_t i = 0; i < out->rows * out->columns; i++)
-        out->value[i] = (float)(out->value[i] / total);
+    TRY_DONE(take_means(parts, count, weights, out));
     return STATUS_OK;
 done:
     table_free(out);

@@ -18,8 +18,8 @@ status submission_match(table *order, table *scores);
  * STATUS_INPUT as submission_match, which it calls; STATUS_CHECK: a score that is not finite. */
 status submission_text(table *order, table *scores, int decimals, char **text, size_t *bytes);
 
-/* Mean by id, in the order of the first: sums of weight x number (a float32) in double, parts in order, divided once by the sum of the weights (by
- * the count where weights is NULL), rounded to float32. All parts must have the same ids, each once, and the same columns by name. */
+/* Mean by id, in the order of the first: weight x number added without rounding, divided once by the sum of the weights (by the count where weights is
+ * NULL), rounded to float32: the order of the parts changes no bit. All parts must have the same ids, each once, and the same columns by name. */
 status submission_blend(table *const *parts, int count, const double *weights, table *out);
 
 #endif

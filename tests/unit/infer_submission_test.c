@@ -144,19 +144,26 @@ START_TEST(submission_blends)
         shuffled(&part[0], names, 3, &part[2]);
         ck_ok(submission_blend(list, 3, weighted ? weights : NULL, &out));
         ck_assert_int_eq(out.rows, ROWS);
+        table turned_out, *other_list[3] = {&part[1], &part[2], &part[0]}; /* in another order: the same numbers */
+        table_repeats none;
+        ck_ok(submission_blend(other_list, 3, weighted ? (double[3]){1.5, 0.7, 0.2} : NULL, &turned_out));
+        ck_ok(table_index(&turned_out, &none));
         for (int64_t i = 0; i < ROWS; i++) {
             size_t n;
             const char *id = table_id(&out, i, &n);
             for (int c = 0; c < 3; c++) {
                 int64_t row1 = table_find(&part[1], id, n), row2 = table_find(&part[2], id, n);
                 double x = part[0].value[3 * i + c], y = part[1].value[3 * row1 + (c + 1) % 3], z = part[2].value[3 * row2 + c];
-                double mean = weighted ? (0.2 * x + 1.5 * y + 0.7 * z) / (0.2 + 1.5 + 0.7) : (x + y + z) / 3;
-                ck_assert((float)out.value[3 * i + c] == (float)mean);
+                __float128 sum = weighted ? (__float128)0.2 * x + (__float128)1.5 * y + (__float128)0.7 * z : (__float128)x + y + z;
+                __float128 total = weighted ? (__float128)0.2 + 1.5 + 0.7 : 3;
+                ck_assert((float)out.value[3 * i + c] == (float)((double)sum / (double)total));
+                ck_assert(turned_out.value[3 * table_find(&turned_out, id, n) + (c + 1) % 3] == out.value[3 * i + c]);
             }
         }
         for (int i = 0; i < 3; i++)
             table_free(&part[i]);
         table_free(&out);
+        table_free(&turned_out);
     }
 }
 END_TEST
