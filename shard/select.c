@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/permutation.h"
 #include "common/rng.h"
+#include "shard/fold.h"
 #include "shard/repeats.h"
 #include "store/manifest.h"
 #include "store/meta.h"
@@ -36,7 +37,8 @@ struct selection {
     rowfile_meta meta;
     char *inputs;
     bool *lang_fits, *source_fits; /* by index in the merged lists */
-    bool filters, repeats;
+    bool filters, repeats, folds;
+    fold fold, without_fold;
     uint8_t *dropped; /* a bit for each row of this rank's units: out because of its text; NULL while that is not known */
     int64_t first_row;
     permutation order;
@@ -230,7 +232,10 @@ static status prepare(selection *s)
 {
     TRY(set_langs(s));
     TRY(set_sources(s));
-    s->filters = s->o->lang.count > 0 || s->o->source.count > 0 || s->o->labelled != LABELLED_ANY;
+    TRY(fold_read("fold", s->o->fold, &s->fold));
+    TRY(fold_read("without-fold", s->o->without_fold, &s->without_fold));
+    s->folds = s->fold.of > 0 || s->without_fold.of > 0;
+    s->filters = s->folds || s->o->lang.count > 0 || s->o->source.count > 0 || s->o->labelled != LABELLED_ANY;
     TRY(memory_new(&s->source, ROWFILE_CHUNK * sizeof *s->source, "a block of rows"));
     TRY(memory_new(&s->lang, ROWFILE_CHUNK * sizeof *s->lang, "a block of rows"));
     TRY(memory_new(&s->label, ROWFILE_CHUNK * (size_t)s->meta.labels * sizeof *s->label, "a block of rows"));
@@ -238,7 +243,7 @@ static status prepare(selection *s)
     s->filters = s->filters || s->repeats;
     for (int64_t i = 1; i < s->units; i++)
         s->unit[i].at = s->unit[i - 1].at + s->unit[i - 1].rows;
-    if (s->repeats)
+    if (s->repeats || s->folds)
         TRY(memory_new(&s->text, ROWFILE_CHUNK * sizeof *s->text, "a block of rows"));
     return memory_new(&s->keep, ROWFILE_CHUNK * sizeof *s->keep, "a block of rows");
 }
@@ -387,13 +392,16 @@ static status apply_filters(selection *s, const unit *u, int64_t counts[COUNTS])
         TRY(rowfile_read_sources(s->file, u->first, u->rows, s->source));
     if (s->o->labelled != LABELLED_ANY)
         TRY(rowfile_read_labels(s->file, u->first, u->rows, s->label));
+    if (s->folds)
+        TRY(rowfile_read_text_hashes(s->file, u->first, u->rows, s->text));
     for (int64_t i = 0; i < u->rows; i++) {
+        bool fits = !s->folds || (fold_has(&s->fold, s->text[i]) && !(s->without_fold.of && fold_has(&s->without_fold, s->text[i])));
         bool lang = s->o->lang.count == 0 || s->lang_fits[s->lang_map[s->lang[i]]];
         bool source = s->o->source.count == 0 || s->source_fits[s->source_map[s->source[i]]];
         bool labels = s->o->labelled == LABELLED_ANY ||
                       is_labelled(s->label + i * s->meta.labels, s->meta.labels) == (s->o->labelled == LABELLED_YES);
         int64_t row = u->at + i - s->first_row;
-        s->keep[i] = lang && source && labels && !(s->dropped && s->dropped[row / 8] >> row % 8 & 1);
+        s->keep[i] = fits && lang && source && labels && !(s->dropped && s->dropped[row / 8] >> row % 8 & 1);
         counts[IN_LANG] += lang;
         counts[IN_SOURCE] += source;
         counts[IN_LABELS] += labels;
@@ -467,8 +475,8 @@ done:
 static status nothing_left(const selection *s, const int64_t counts[COUNTS])
 {
     return fail(STATUS_INPUT, "no row is left of %lld: %lld have a language of --lang, %lld a source of --source, %lld labels as --labelled asks; "
-                "loosen the filters%s", (long long)s->rows, (long long)counts[IN_LANG], (long long)counts[IN_SOURCE], (long long)counts[IN_LABELS],
-                s->repeats ? ", --duplicates or --exclude" : "");
+                "loosen the filters%s%s", (long long)s->rows, (long long)counts[IN_LANG], (long long)counts[IN_SOURCE], (long long)counts[IN_LABELS],
+                s->repeats ? ", --duplicates or --exclude" : "", s->folds ? ", --fold or --without-fold" : "");
 }
 
 status selection_count(selection *s)

@@ -20,6 +20,7 @@ typedef struct shard_options {
     option_list lang, source;     /* empty: all */
     int duplicates;               /* repeats.h */
     option_list exclude;          /* folders whose texts stay out */
+    const char *fold, *without_fold; /* NULL or K/N, fold.h */
     int64_t memory;               /* bytes a rank */
 } shard_options;
 
