@@ -76,7 +76,7 @@ static status name_runs(page *p)
 
 status page_open(const report_choice *s, const option_list *runs, page *p)
 {
-    *p = (page){.mistakes = s->mistakes};
+    *p = (page){.mistakes = s->mistakes, .csv = s->csv, .id_column = s->id_column, .text_column = s->text_column};
     status st = STATUS_OK;
     for (size_t i = 0; i < runs->count && st == STATUS_OK; i++) {
         st = history_read(runs->item[i], &p->run[i]);
@@ -125,7 +125,7 @@ static void write_title(FILE *out, const page *p, const char *title)
     fputs("</p></header>\n", out);
 }
 
-static status write_sections(FILE *out, page *p)
+static status write_sections(FILE *out, const page *p)
 {
     char title[200];
     if (p->runs == 1)
@@ -143,7 +143,7 @@ static status write_sections(FILE *out, page *p)
     return STATUS_OK;
 }
 
-status page_write(page *p, const char *path)
+status page_write(const page *p, const char *path)
 {
     atomic_file f;
     TRY(file_atomic_begin(path, &f));

@@ -21,20 +21,22 @@ typedef struct page {
     dataset *data;              /* NULL: no scores were given */
     judged judged[REPORT_RUNS]; /* of each run, with `data` */
     int64_t mistakes;
+    option_list csv, id_column, text_column; /* where the mistakes' texts stand */
 } page;
 
 /* Runs, and scores where --predictions gives some. STATUS_INPUT, STATUS_USAGE. Collective in name only: one process. */
 status page_open(const report_choice *s, const option_list *runs, page *p);
 void page_close(page *p);
 /* Atomic. */
-status page_write(page *p, const char *path);
+status page_write(const page *p, const char *path);
 
 /* ---- sections ---- */
 
 void curves_write_summary(FILE *out, const page *p);    /* figures at the top; several runs: a table */
 status curves_write_training(FILE *out, const page *p); /* loss, rate, AUC, throughput */
 void curves_write_phases(FILE *out, const page *p);
-status quality_write(FILE *out, page *p);      /* nothing without scores */
+status quality_write(FILE *out, const page *p);   /* nothing without scores */
+status mistakes_write(FILE *out, const page *p); /* goes with scores */
 status origin_write(FILE *out, const page *p); /* recipe, hashes, command */
 
 #endif

@@ -1,16 +1,14 @@
-/* How good the scores are: ROC, what scores each class gets, languages, and the most confident mistakes. */
+/* How good the scores are: ROC, what scores each class gets, languages. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/run.h"
-#include "preprocess/tokenizer.h"
 #include "report/chart.h"
 #include "report/html.h"
 #include "report/page.h"
 
-enum { ROC_POINTS = 200, BINS = 25, HISTOGRAMS = 6, TEXT_TOKENS = 160 };
+enum { ROC_POINTS = 200, BINS = 25, HISTOGRAMS = 6 };
 
 /* ---- ROC ---- */
 
@@ -121,102 +119,7 @@ static void languages(FILE *out, const page *p)
     html_end_section(out);
 }
 
-/* ---- mistakes ---- */
-
-/* The decoder of the run's vocabulary, lower case as its tokens were made; NULL where the run's weights, and the vocabulary with them, are gone. */
-static status open_tokenizer(const history *h, tokenizer **out)
-{
-    run r;
-    *out = NULL;
-    if (run_open(h->folder, NULL, &r) != STATUS_OK)
-        return STATUS_OK;
-    tokenizer_settings how = {.lower_case = strstr(r.tokenizer, "lower=yes") ? TOKENIZER_YES : TOKENIZER_NO};
-    status st = tokenizer_create(r.weights_folder, &how, out);
-    run_close(&r);
-    return st;
-}
-
-static status write_text(FILE *out, dataset *d, const tokenizer *t, int64_t row)
-{
-    uint32_t ids[TEXT_TOKENS];
-    int64_t n;
-    char *text;
-    size_t bytes;
-    if (!t) {
-        fputs("<td class=\"text\">–</td>", out);
-        return STATUS_OK;
-    }
-    TRY(dataset_tokens_part(d, row, 0, TEXT_TOKENS, ids, &n));
-    TRY(tokenizer_decode(t, ids, n, false, true, &text, &bytes));
-    fputs("<td class=\"text\" dir=\"auto\">", out);
-    html_bytes(out, text, bytes);
-    fputs(dataset_length(d, row) > TEXT_TOKENS ? " …</td>" : "</td>", out);
-    free(text);
-    return STATUS_OK;
-}
-
-static status write_mistake(FILE *out, page *p, const tokenizer *t, const judged_mistake *m)
-{
-    char id[80] = "";
-    size_t bytes;
-    const judged *j = &p->judged[0];
-    TRY(dataset_id(p->data, m->row, id, sizeof id, &bytes));
-    fprintf(out, "<tr><td>%.4f</td><td>%g</td>", (double)m->score, (double)m->truth);
-    if (j->labels > 1) {
-        fputs("<td class=\"left\">", out);
-        html_text(out, j->name[m->label]);
-        fputs("</td>", out);
-    }
-    fputs("<td class=\"left\">", out);
-    html_text(out, j->lang[m->row]);
-    fputs("</td><td class=\"left\">", out);
-    html_text(out, id);
-    fputs("</td>", out);
-    TRY(write_text(out, p->data, t, m->row));
-    fputs("</tr>\n", out);
-    return STATUS_OK;
-}
-
-static status mistake_table(FILE *out, page *p, const tokenizer *t, bool missed)
-{
-    judged_mistake *list;
-    int64_t found;
-    TRY(memory_new(&list, ((size_t)p->mistakes + 1) * sizeof *list, "mistakes"));
-    status st = judged_mistakes(&p->judged[0], missed, p->mistakes, list, &found);
-    int64_t shown = found < p->mistakes ? found : p->mistakes;
-    if (st == STATUS_OK) {
-        fprintf(out, "<details><summary>%s: the worst %" PRId64 " of %" PRId64 "</summary>\n",
-                missed ? "Missed (label 1, low score)" : "False alarms (label 0, high score)", shown, found);
-        fprintf(
-            out,
-            "<div class=\"wide\"><table class=\"mistakes\"><tr><th>Score</th><th>Label</th>%s<th class=\"left\">Lang</th><th class=\"left\">Id</th>"
-            "<th class=\"left text\">Text</th></tr>\n",
-            p->judged[0].labels > 1 ? "<th class=\"left\">Of</th>" : "");
-    }
-    for (int64_t i = 0; i < shown && st == STATUS_OK; i++)
-        st = write_mistake(out, p, t, &list[i]);
-    fputs("</table></div></details>\n", out);
-    free(list);
-    return st;
-}
-
-static status mistakes(FILE *out, page *p)
-{
-    tokenizer *t;
-    if (p->mistakes == 0)
-        return STATUS_OK;
-    TRY(open_tokenizer(&p->run[0], &t));
-    html_begin_section(out, "Most confident mistakes",
-                       "Comments as people wrote them: they may offend. The texts are decoded from the tokens, so case and spacing are the model's.");
-    status st = mistake_table(out, p, t, true);
-    if (st == STATUS_OK)
-        st = mistake_table(out, p, t, false);
-    html_end_section(out);
-    tokenizer_free(t);
-    return st;
-}
-
-status quality_write(FILE *out, page *p)
+status quality_write(FILE *out, const page *p)
 {
     if (!p->data)
         return STATUS_OK;
@@ -232,5 +135,5 @@ status quality_write(FILE *out, page *p)
     fputs("</div>\n", out);
     html_end_section(out);
     languages(out, p);
-    return mistakes(out, p);
+    return mistakes_write(out, p);
 }

@@ -12,6 +12,7 @@ const option_program report_program = {
     .examples = "  report runs/one --out report.html\n"
                 "  infer --run runs/one --input shards/valid --out valid.csv --predictions valid-scores.csv\n"
                 "  report runs/one --predictions valid-scores.csv --out report.html      (ROC, scores, languages, mistakes as well)\n"
+                "  report runs/one --predictions valid-scores.csv --csv validation.csv   (mistakes in their original words)\n"
                 "  report runs/one runs/two --out compared.html\n"
                 "The page needs no network and no other file. Files of a run: docs/records.md.\n",
 };
@@ -41,6 +42,26 @@ const option report_options[] = {
      .group = "Rows",
      .unit = "FOLDER,...",
      .help = "the shards or parts that were scored, with their labels; else those the first run was validated on"},
+    {.name = "csv",
+     .type = OPTION_LIST,
+     FIELD(csv),
+     .group = "Rows",
+     .unit = "FILE,...",
+     .help = "the CSVs that they came from: mistakes are shown with their original texts, found by id"},
+    {.name = "id-column",
+     .type = OPTION_LIST,
+     FIELD(id_column),
+     .fallback = "id",
+     .group = "Rows",
+     .unit = "NAME,...",
+     .help = "heading of the ids in --csv, the first that is there"},
+    {.name = "text-column",
+     .type = OPTION_LIST,
+     FIELD(text_column),
+     .fallback = "comment_text,content,text",
+     .group = "Rows",
+     .unit = "NAME,...",
+     .help = "heading of the texts in --csv, the first that is there"},
     {0},
 };
 
@@ -57,5 +78,7 @@ status report_settings_check(const report_choice *s, const option_list *runs)
                     runs->count);
     if (s->input.count && !s->predictions.count)
         return fail(STATUS_USAGE, "--input goes with --predictions: the scores of its rows");
+    if (s->csv.count && !s->predictions.count)
+        return fail(STATUS_USAGE, "--csv goes with --predictions: the texts of its mistakes");
     return file_check_output(s->out);
 }

@@ -68,6 +68,7 @@ static const char tables[] =
     "th{font-weight:600;color:var(--soft);font-size:13px;white-space:nowrap}"
     "tr:last-child td{border-bottom:0}"
     "td.text{text-align:left;min-width:220px;overflow-wrap:anywhere}"
+    "td.original{white-space:pre-line}"
     "td.mono{overflow-wrap:anywhere;text-align:left}"
     "tr.marked td{background:var(--mark);color:var(--mark-ink)}tr.marked td:first-child{box-shadow:inset 3px 0 var(--c1);padding-left:10px}"
     ".bar{display:block;height:10px;border-radius:0 4px 4px 0;background:var(--c0);min-width:2px}"

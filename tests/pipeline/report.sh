@@ -25,6 +25,40 @@ grep -q 'Options in which the runs differ' "$scratch/both.html" && grep -q '<td>
 
 grep -Eq '[0-9.]+ s of validation and [0-9.]+ s of saving' "$scratch/one.html" || wrong "validation and saving are not told"
 
+# Mistakes in their original words, out of two CSVs; what is cut, what is no UTF-8, what is missing.
+python3 - "$scratch" "$here" <<'END' || wrong "the CSVs could not be made"
+import csv, sys
+folder = sys.argv[1]
+ids = [row[0] for row in list(csv.reader(open(f"{folder}/one-scores.csv", newline="", encoding="utf-8")))[1:]]
+halves = ids[:len(ids) // 2], ids[len(ids) // 2:]
+for name, half, text in ("a", halves[0], "comment_text"), ("b", halves[1], "content"):
+    with open(f"{folder}/texts-{name}.csv", "wb") as out:
+        out.write(f"{text},id\n".encode())
+        for n, one in enumerate(half):
+            out.write(b'"Of <%s> & ""co"",\n%s \xff %s"' % (one.encode(), "\u00dfaid".encode(), b"x" * (5000 if n % 2 else 3)) + f",{one}\n".encode())
+END
+gzip "$scratch/texts-b.csv" # a packed one is read as well
+report "$one" --predictions "$scratch/one-scores.csv" --csv "$scratch/texts-a.csv,$scratch/texts-b.csv.gz" --out "$scratch/words.html" || wrong "with CSVs: $(said)"
+python3 "$here/report_check.py" "$scratch/words.html" "$one" "$scratch/one.json" || failures=$((failures + 1))
+python3 - "$scratch" <<'END' || wrong "the mistakes' texts"
+import html, re, sys
+folder = sys.argv[1]
+cells = lambda page: re.findall(r'<td class="left">([^<]*)</td><td class="text([^"]*)" dir="auto">(.*?)</td>', open(f"{folder}/{page}", encoding="utf-8").read(), re.S)
+tokens, words = cells("one.html"), cells("words.html")
+assert [t[0] for t in tokens] == [w[0] for w in words] and len(words) > 6, (len(tokens), len(words))
+cut = 0
+for one, kind, text in words:
+    begins = f'Of <{one}> & "co",\n\u00dfaid \ufffd x'
+    text = html.unescape(text)
+    assert kind == " original" and text.startswith(begins), text[:80]
+    cut += text.endswith("x\u2026") and len(text.encode()) < 1210
+    assert text.endswith("xxx") or text.endswith("x\u2026"), text[-20:]
+assert 0 < cut < len(words) and all(kind == "" for _, kind, _ in tokens)
+END
+report "$one" --predictions "$scratch/one-scores.csv" --csv "$scratch/texts-a.csv" --out "$scratch/half.html" || wrong "with half of the CSVs: $(said)"
+grep -q 'mistakes are not in the CSVs' "$scratch/log" && grep -q 'class="text original"' "$scratch/half.html" && grep -q 'class="text" dir' "$scratch/half.html" ||
+    wrong "half of the texts: $(said)"
+
 # Ten thousand steps stay under a megabyte; a run that was cut off in a line is read up to there.
 cp -a "$two" "$scratch/long"
 python3 - "$scratch/long" <<'END' || wrong "the long run could not be made"
@@ -48,6 +82,12 @@ says() { # CODE TEXT report...
 }
 says 2 "name a run"
 says 3 "no such folder" "$scratch/nowhere"
+says 2 "goes with --predictions" "$one" --csv "$scratch/texts-a.csv"
+gunzip "$scratch/texts-b.csv.gz"
+sed 's/^content,id/content,number/' "$scratch/texts-b.csv" >"$scratch/foreign.csv"
+says 3 "number" "$one" --predictions "$scratch/one-scores.csv" --csv "$scratch/foreign.csv"
+sed 's/,\([^,"]*\)$/,z\1/;1s/zid/id/' "$scratch/texts-b.csv" >"$scratch/foreign.csv"
+says 3 "none of the [0-9]* ids" "$one" --predictions "$scratch/one-scores.csv" --csv "$scratch/foreign.csv"
 says 2 "one a run" "$one" "$two" --predictions "$scratch/one-scores.csv"
 printf 'id,other\n1,0.5\n' >"$scratch/other.csv"
 says 3 "no column" "$one" --predictions "$scratch/other.csv" --input "$scratch/valid"
