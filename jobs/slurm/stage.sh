@@ -4,9 +4,22 @@
 #   stage.sh STAGE SETTINGS
 set -uo pipefail
 stage=$1
+here=$(dirname "$0")
 . "$2"
+. "$here/members.sh"
 for module in ${MODULES:-}; do module load "$module"; done
-. "$(dirname "$0")/../mpi.sh"
+. "$here/../mpi.sh"
+
+# Which member of the array this is.
+name=- fold=- seed=- job=${SLURM_JOB_ID:-}
+if [ -n "${SLURM_ARRAY_TASK_ID:-}" ]; then
+    job=${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID
+    read -r name fold seed < <(members | sed -n "$((SLURM_ARRAY_TASK_ID + 1))p")
+fi
+run=$(run_of "$name")
+threads=${SLURM_CPUS_PER_TASK:-1}
+
+# ---- signals and time ----
 
 pid= asked= interrupted=
 # Slurm signals this script. The launcher always gets USR1, which srun and mpirun hand on to every rank on every node and which means the
@@ -30,17 +43,48 @@ wait_for_launcher() {
     return $code
 }
 
-launch() { # PROGRAM OPTIONS...
-    local program=$BIN/$1 code=0
-    shift
-    [ -z "$asked" ] || return 75
+# train and infer read SLURM_JOB_END_TIME, which Slurm before 22.05 does not set; the others are told by a signal.
+if [ -z "${SLURM_JOB_END_TIME:-}" ] && [ -n "$job" ]; then
+    end=$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%e 2>/dev/null | head -n 1) || end=
+    [[ $end != *-*T* ]] || export SLURM_JOB_END_TIME=$(date -d "$end" +%s)
+fi
+left() { echo $((${SLURM_JOB_END_TIME:-0} - $(date +%s))); }
+# How long before it: as the programs have it, but no more than a quarter of a short job.
+grace() { # SECONDS
+    local quarter=$(($(left) / 4))
+    echo $((quarter > 0 && quarter < $1 ? quarter : $1))
+}
+timer=
+if [ -n "${SLURM_JOB_END_TIME:-}" ]; then
+    wait_seconds=$(($(left) - $(grace 60)))
+    (
+        trap 'kill $sleeper; exit' TERM
+        sleep $((wait_seconds > 0 ? wait_seconds : 0)) &
+        sleeper=$!
+        wait $sleeper && kill -USR1 $$
+    ) &
+    timer=$!
+fi
+
+# ---- starting programs ----
+
+begin_launcher() { # COMMAND...: in the background, on all tasks of the job
     if [ "${LAUNCHER:-srun}" = srun ]; then
+        local gpus=$(setting "$stage" GPUS_PER_TASK) # the job has the type already; with it here, Slurm 22.05 gives tasks no GPUs
         # A rank that fails ends the others through MPI; srun's own way of doing so would kill ranks that are just leaving with 75.
-        srun --mpi=pmix --kill-on-bad-exit=0 --cpus-per-task="${CPUS_PER_TASK:-1}" "$program" "$@" &
+        srun --mpi=pmix --kill-on-bad-exit=0 --cpus-per-task="$threads" ${gpus:+--gpus-per-task="${gpus##*:}"} "$@" &
     else
-        "$(dirname "$0")/../mpirun.sh" -np "$((NODES * TASKS_PER_NODE))" "$program" "$@" &
+        "$here/../mpirun.sh" -np "$SLURM_NTASKS" "$@" &
     fi
     pid=$!
+}
+
+launch() { # PROGRAM OPTIONS...
+    local program=("$BIN/$1") code=0
+    [ -z "${CONTAINER:-}" ] || program=(apptainer exec ${CONTAINER_OPTIONS:-} "$CONTAINER" fretsaw "$1")
+    shift
+    [ -z "$asked" ] || return 75
+    begin_launcher "${program[@]}" "$@"
     [ -z "$asked" ] || kill -USR1 "$pid" 2>/dev/null # it came while the launcher started
     wait_for_launcher || code=$?
     pid=
@@ -51,10 +95,19 @@ launch() { # PROGRAM OPTIONS...
     return $code
 }
 
+show_gpus() {
+    [ -n "$(setting "$stage" GPUS_PER_TASK)" ] || return 0
+    begin_launcher bash -c 'echo "rank ${SLURM_PROCID:-$OMPI_COMM_WORLD_RANK} on $(hostname): GPU ${CUDA_VISIBLE_DEVICES:-none}"'
+    wait_for_launcher
+    pid=
+}
+
+# ---- stages ----
+
 one_set() { # NAME CSVS...
-    local name=$1
+    local set=$1
     shift
-    launch preprocess --vocab "$VOCAB" --out "$WORK/tokens/$name" $PREPROCESS_OPTIONS "$@"
+    launch preprocess --vocab "$VOCAB" --out "$WORK/tokens/$set" $PREPROCESS_OPTIONS "$@"
 }
 
 run_preprocess() {
@@ -64,34 +117,93 @@ run_preprocess() {
 }
 
 run_shard() {
+    local k
     launch shard --out "$WORK/shards/train" $SHARD_OPTIONS "$WORK/tokens/train" || return
+    for ((k = 1; k <= ${FOLDS:-0}; k++)); do
+        launch shard --out "$WORK/shards/fold-$k/train" --shards 8 --shuffle no --without-fold "$k/$FOLDS" "$WORK/shards/train" || return
+        launch shard --out "$WORK/shards/fold-$k/valid" --shards 1 --shuffle no --fold "$k/$FOLDS" "$WORK/shards/train" || return
+    done
     if [ -n "$VALID_CSV" ]; then launch shard --out "$WORK/shards/valid" --shards 1 --shuffle no "$WORK/tokens/valid" || return; fi
     launch shard --out "$WORK/shards/test" --shards 1 --shuffle no "$WORK/tokens/test"
 }
 
 run_train() {
-    local valid=()
-    if [ -n "$VALID_CSV" ]; then valid=(--valid "$WORK/shards/valid"); fi
-    launch train --threads "${CPUS_PER_TASK:-1}" $TRAIN_OPTIONS --train "$WORK/shards/train" "${valid[@]}" --out "$WORK/run"
+    local data=(--train "$WORK/shards/train") own=()
+    if [ "$fold" != - ]; then
+        data=(--train "$WORK/shards/fold-$fold/train" --valid "$WORK/shards/fold-$fold/valid")
+    elif [ -n "$VALID_CSV" ]; then
+        data+=(--valid "$WORK/shards/valid")
+    fi
+    [ "$seed" = - ] || own=(--seed "$seed")
+    launch train --threads "$threads" --grace "$(grace 120)s" $TRAIN_OPTIONS "${own[@]}" "${data[@]}" --out "$run"
+}
+
+score() { # RUNS OUT
+    launch infer --threads "$threads" --grace "$(grace 60)s" --run "$1" --input "$WORK/shards/test" --sample-submission "$SAMPLE_SUBMISSION" \
+        --work "$WORK/predictions" $INFER_OPTIONS --out "$2"
 }
 
 run_infer() {
-    launch infer --threads "${CPUS_PER_TASK:-1}" --run "$WORK/run" --input "$WORK/shards/test" --sample-submission "$SAMPLE_SUBMISSION" $INFER_OPTIONS \
-        --out "$WORK/submission.csv"
+    local out=$WORK/submission.csv
+    if [ "$name" != - ]; then
+        mkdir -p "$WORK/submissions"
+        out=$WORK/submissions/$name.csv
+    fi
+    score "$run" "$out"
+}
+
+# The members' scores lie in the folder of predictions: only the mean is left to do.
+run_blend() {
+    score "$(members | while read -r member rest; do run_of "$member"; done | paste -sd,)" "$WORK/submission.csv"
+}
+
+# ---- the end ----
+
+# srun has been seen to say 0 when a node went down under it.
+made_of_stage() {
+    case $stage in
+        preprocess) echo "$WORK/tokens/test/manifest.json" ;;
+        shard) echo "$WORK/shards/test/manifest.json" ;;
+        train) echo "$run/provenance.json" ;;
+        infer) [ "$name" = - ] && echo "$WORK/submission.csv" || echo "$WORK/submissions/$name.csv" ;;
+        blend) echo "$WORK/submission.csv" ;;
+    esac
 }
 
 # Only a job that still runs: one that was cancelled must stay so.
 requeue() {
-    case $(scontrol --oneliner show job "$SLURM_JOB_ID") in
+    case $(scontrol --oneliner show job "$job") in
         *" JobState=RUNNING "*) ;;
         *) return ;;
     esac
     echo "stage $stage: back into the queue"
-    scontrol requeue "$SLURM_JOB_ID" && sleep 60 # the requeue ends this script
+    scontrol requeue "$job" && sleep 60 # the requeue ends this script
 }
 
+# What a stage has got done, to see whether another start gets further.
+progress_mark() {
+    if [ "$stage" = train ]; then cat "$run/last" 2>/dev/null; else find "$WORK" -path "$WORK/log" -prune -o -type f -print | wc -l; fi
+}
+
+history=$WORK/log/$stage${SLURM_ARRAY_TASK_ID:+-$SLURM_ARRAY_TASK_ID}.history # what status.sh reads once Slurm has forgotten the job
+note() { echo "$(date -u +%FT%TZ) $job $*" >>"$history"; }
+note "begins on ${SLURM_JOB_NODELIST:-$(hostname)}, restart ${SLURM_RESTART_COUNT:-0}"
+before=$(progress_mark)
+show_gpus
 run_"$stage"
 code=$?
+if [ $code = 0 ] && [ ! -s "$(made_of_stage)" ]; then
+    echo "stage $stage: ${LAUNCHER:-srun} ended with 0, but $(made_of_stage) is not there: a node was lost? Submit again"
+    code=1
+fi
+[ -z "$timer" ] || kill "$timer" 2>/dev/null
 echo "stage $stage: exit $code"
-if [ $code = 75 ] && [ "$asked" != TERM ] && [ -n "${SLURM_JOB_ID:-}" ]; then requeue; fi
+note "ends $code"
+if [ $code = 75 ] && [ -n "$job" ]; then
+    if [ -n "$asked" ] || [ "$before" != "$(progress_mark)" ]; then
+        requeue
+    else
+        echo "stage $stage: it stopped for want of time before it got anything done: raise ${stage^^}_TIME and submit again"
+    fi
+fi
 exit $code

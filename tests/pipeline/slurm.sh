@@ -1,140 +1,257 @@
 #!/usr/bin/env bash
-# The chain of Slurm jobs on a real cluster of two nodes, brought up for this test: the same submission as the programs give by hand, also when
-# a job is stopped and requeued, with both launchers, and when submitted again.
-#   slurm.sh BIN SOURCE
+# The chain of Slurm jobs on a real cluster of two nodes, brought up for this test: the same submission as the programs give by hand, with both
+# launchers, stopped and requeued, as an array, on GPUs by name, submitted again; and after every fault, once the same command was given again.
+#   slurm.sh BIN SOURCE chains|faults
 set -euo pipefail
-bin=$1 source=$2
+bin=$1 source=$2 part=$3
 . "$source/tests/support/hosts.sh"
 . "$source/tests/support/slurm_cluster.sh"
 [ -n "${FRETSAW_HEAD:-}" ] || slurm_can_start
 hosts_enclose "$0" "$@"
 cd "$scratch"
-sample=$source/sample
-say() { echo "-- $* ($SECONDS s)"; }
-wrong() {
-    echo "wrong: $*" >&2
-    tail -n 60 */log/*.log slurm/*.log >&2 || true
-    exit 1
+. "$source/tests/support/slurm_chain.sh"
+. "$source/tests/support/doc_block.sh"
+hashes() { (cd "$1" && find tokens shards run submission.csv -type f ! -name environment.json | sort | xargs sha256sum); }
+
+# ---- chains ----
+
+dry_run() {
+    say "dry run"
+    settings dry "TRAIN_PARTITION=low TRAIN_GPUS_PER_TASK=toy:1 INFER_NODES=1" 'SBATCH_OPTIONS="--comment=ours"' PARTITION=all
+    "$source/jobs/slurm/submit.sh" --dry-run dry.settings >plan
+    [ "$(grep -c sbatch plan)" = 4 ] && grep -q 'afterok:JOB_OF_TRAIN' plan && [ "$(grep -c "'--comment=ours'" plan)" = 4 ] || { cat plan; wrong "the dry run"; }
+    [ "$(grep -c "'--gpus-per-task=toy:1'" plan)" = 1 ] && grep "'--partition=low'" plan | grep -q "'--nodes=2'.*'train'" || { cat plan; wrong "one stage's resources"; }
+    [ "$(grep -c "'--nodes=1'" plan)" = 1 ] && [ "$(grep -c "'--partition=all'" plan)" = 3 ] || { cat plan; wrong "the others' resources"; }
+    "$source/jobs/slurm/submit.sh" --dry-run --from train dry.settings >plan
+    [ "$(grep -c sbatch plan)" = 2 ] && ! head -n 1 plan | grep -q dependency || { cat plan; wrong "--from train"; }
+    ! "$source/jobs/slurm/submit.sh" --from training dry.settings 2>/dev/null || wrong "--from of no stage"
+    settings folds 'FOLDS=5 SEEDS="1 2" MEMBERS_AT_ONCE=4'
+    "$source/jobs/slurm/submit.sh" --dry-run folds.settings >plan
+    [ "$(grep -c -- "--array=0-9%4" plan)" = 2 ] && grep -q 'aftercorr:JOB_OF_TRAIN' plan && grep -q 'afterok:JOB_OF_INFER.*blend' plan || { cat plan; wrong "arrays"; }
+    [ ! -e dry ] && [ ! -e folds ] && [ -z "$(squeue --noheader)" ] || wrong "the dry run did something"
+    status dry 3
+    status_says 'nothing was submitted'
 }
 
-settings() { # NAME LINE...: a settings file, the given lines stronger; work goes to the folder NAME
-    local name=$1
-    shift
-    cat "$source/jobs/slurm/settings.sh" - >"$name.settings" <<END
-BIN=$bin
-WORK=$name
-VOCAB=$sample/model
-TRAIN_CSV="$sample/train-first.csv $sample/train-second.csv"
-VALID_CSV=$sample/validation.csv
-TEST_CSV=$sample/test.csv
-SAMPLE_SUBMISSION=$sample/sample_submission.csv
-PREPROCESS_OPTIONS="--split 20K"
-SHARD_OPTIONS="--shards 4 --sample 2000 --seed 42"
-TRAIN_OPTIONS="--recipe $source/recipes/tiny.conf --config $sample/model --epochs 4 --checkpoint-every 20"
-NODES=2
-TASKS_PER_NODE=2
-PREPROCESS_TIME=20 SHARD_TIME=20 TRAIN_TIME=20 INFER_TIME=20
-$(printf '%s\n' "$@")
-END
-}
-declare -A job
-submit() { # NAME -> job[stage]
-    local stage number
-    "$source/jobs/slurm/submit.sh" "$1.settings" >"$1.jobs" || wrong "submit.sh"
-    while read -r stage number; do job[$stage]=$number; done <"$1.jobs"
-}
-log_of() { cat "$1/log/$2-${job[$2]}.log"; } # NAME STAGE
-# Waits for the first checkpoint of NAME's training; gives up when the chain has broken before.
-until_it_trains() { hosts_wait_for 100 "a checkpoint" begun "$1" && [ -e "$1/run/last" ] || wrong "training did not begin"; }
-begun() { [ -e "$1/run/last" ] || [ "$(slurm_state "${job[infer]}")" != PENDING ]; }
-# A requeued job waits two minutes. Not in the second of its end, though: its old credential is revoked up to that time.
-start_soon() { scontrol update JobId="$1" StartTime=now+3; }
-arrive() { slurm_wait "$@" || wrong "see the logs above"; }
-same_submission() { cmp by-hand.csv "$1/submission.csv" || wrong "another submission than by hand: $1"; }
+stopped_and_again() {
+    say "srun: a chain whose training is stopped"
+    settings srun
+    cp srun.settings my-settings.sh
+    ln -s "$source/jobs" jobs
+    bash -c "$(doc_block "$source/docs/guide.md" slurm)" >page || [ $? = 1 ] || { cat page; wrong "the page's commands"; }
+    [ "$(grep -c "^'sbatch'" page)" = 4 ] && grep -q 'The chain is at work' page || { cat page; wrong "the page's commands"; }
+    grep -E '^(preprocess|shard|train|infer) [0-9]+$' page >srun.jobs
+    read_jobs srun
+    ! "$source/jobs/slurm/submit.sh" srun.settings 2>again || wrong "a second chain in the same folder was not refused"
+    grep -q "scancel ${job[preprocess]}" again || { cat again; wrong "the refusal of a second chain"; }
+    status srun 1
+    status_says "^infer +${job[infer]} +PENDING +waits: Dependency"
+    until_it_trains srun
+    hold srun/run
+    scancel --signal=USR1 "${job[train]}"
+    release srun/run
+    arrive 60 "${job[train]}" PENDING
+    log_of srun train >train.log
+    [ "$(grep -c 'stopped (SIGUSR1).*everything saved' train.log)" = 1 ] && grep -q 'stage train: exit 75' train.log || wrong "training did not stop with 75"
+    [ "$(slurm_state "${job[infer]}")" = PENDING ] || wrong "infer did not wait for the training in the queue"
+    status srun 1
+    status_says "^train +${job[train]} +PENDING +waits to go on: train: train [0-9]+ of 7936"
+    go_on srun
+    log_says srun train '4 ranks on 2 nodes'
+    status srun 0
+    status_says '^Done: srun/submission.csv, 800 rows'
 
-by_hand() {
-    . "$source/jobs/mpi.sh"
-    local o=(--quiet)
-    "$bin/preprocess" "${o[@]}" --vocab "$sample/model" --out hand/train "$sample/train-first.csv" "$sample/train-second.csv"
-    "$bin/preprocess" "${o[@]}" --vocab "$sample/model" --out hand/test "$sample/test.csv"
-    "$bin/shard" "${o[@]}" --shards 3 --sample 2000 --seed 42 --out hand/shards hand/train
-    "$bin/train" "${o[@]}" --recipe "$source/recipes/tiny.conf" --config "$sample/model" --epochs 4 --train hand/shards --out hand/run
-    "$bin/infer" "${o[@]}" --run hand/run --input hand/test --sample-submission "$sample/sample_submission.csv" --out by-hand.csv
+    say "the finished chain again"
+    before=$(hashes srun)
+    submit srun
+    arrive 90 "${job[infer]}" COMPLETED
+    log_says srun train 'finished already'
+    [ "$before" = "$(hashes srun)" ] || wrong "files changed"
+
+    say "what is missing alone: a lost submission and a lost part"
+    rm srun/submission.csv srun/tokens/test/part-00-00001.h5
+    submit srun
+    complete srun
+    log_says srun train 'finished already'
 }
+
+with_mpirun() {
+    say "mpirun, modules, no validation, the batch script told to stop"
+    module() { echo "module $*"; }
+    export -f module
+    settings mpirun LAUNCHER=mpirun VALID_CSV= 'MODULES="openmpi/4 hdf5"'
+    submit mpirun
+    until_it_trains mpirun
+    hold mpirun/run
+    scancel --batch --signal=USR1 "${job[train]}"
+    release mpirun/run
+    arrive 60 "${job[train]}" PENDING
+    go_on mpirun
+    log_says mpirun train '4 ranks on 2 nodes'
+    log_says mpirun train 'module load hdf5'
+}
+
+# Two folds, two seeds, a GPU a task, through what stands for Apptainer; one of the four trainings is stopped.
+array_of_members() {
+    say "an array of folds and seeds, with GPUs by name, in a container"
+    mkdir tools
+    printf '#!/usr/bin/env bash\n[ "$1 $2 $3" = "exec --nv image.sif" ] || exit 9\nshift 3\nexec "%s/$@"\n' "$bin" >tools/apptainer
+    chmod 755 tools/apptainer
+    : >image.sif
+    local path=$PATH
+    export PATH=$scratch/tools:$PATH
+    settings array 'FOLDS=2 SEEDS="1 2" CONTAINER=image.sif CONTAINER_OPTIONS=--nv BIN=/nowhere' TRAIN_GPUS_PER_TASK=toy:1 INFER_NODES=1
+    submit array
+    until_it_trains array runs/fold-1-seed-2
+    local one=${job[train]}_1
+    signal_ranks USR1 array/runs/fold-1-seed-2 # as an operator might; scancel of Slurm 22.05 signals no task of this array
+    arrive 60 "$one" PENDING
+    status array 1
+    status_says "^train fold-1-seed-2 +$one +PENDING +waits to go on"
+    start_soon "$one"
+    members_by_hand
+    arrive 120 "${job[blend]}" COMPLETED
+    PATH=$path
+    log_says array train 'continuing after step' "$one"
+    cmp by-hand-array.csv array/submission.csv || wrong "another mean than by hand"
+    cmp by-hand-one.csv array/submissions/fold-2-seed-1.csv || wrong "another member than by hand"
+    log_says array blend 'blocks of 256 rows were finished before'
+    status array 0
+    log_of array train "${job[train]}_0" | grep '^rank ' | sort >gpus
+    printf 'rank %d on n%d: GPU %d\n' 0 1 0 1 1 1 2 2 0 3 2 1 | cmp - gpus || { cat gpus; wrong "the map of GPUs"; }
+    ! log_of array infer "${job[infer]}_0" | grep -q '^rank ' || wrong "infer has GPUs it did not ask for"
+}
+members_by_hand() {
+    local fold seed runs=()
+    for fold in 1 2; do
+        "$bin/shard" --quiet --shards 2 --shuffle no --without-fold $fold/2 --out hand/fold-$fold hand/shards
+        "$bin/shard" --quiet --shards 2 --shuffle no --fold $fold/2 --out hand/fold-$fold-valid hand/shards
+        for seed in 1 2; do
+            train_by_hand fold-$fold-seed-$seed hand/fold-$fold --valid hand/fold-$fold-valid --epochs 4 --seed $seed
+            runs=("hand/fold-$fold-seed-$seed" "${runs[@]}") # the mean does not depend on the order
+        done
+    done
+    local o=(--quiet --input hand/test --sample-submission "$sample/sample_submission.csv")
+    "$bin/infer" "${o[@]}" --run "$(IFS=,; echo "${runs[*]}")" --out by-hand-array.csv
+    "$bin/infer" "${o[@]}" --run hand/fold-2-seed-1 --out by-hand-one.csv
+}
+
+# ---- faults ----
+
+# The ranks hang, and Slurm ends the job at its limit; looked at later.
+begin_hard_limit() {
+    say "a training that hangs until its time limit, beside the rest"
+    settings hangs TRAIN_TIME=1
+    submit hangs
+    until_it_trains hangs
+    hold hangs/run
+    hanging=${job[train]} behind=${job[infer]}
+}
+end_hard_limit() {
+    say "the limit of the one that hangs"
+    hosts_wait_for 150 "the end of job $hanging" ended "$hanging" TIMEOUT
+    arrive 30 "$behind" CANCELLED
+    status hangs 3
+    status_says "^train +$hanging +TIMEOUT"
+    submit hangs
+    complete hangs
+    log_says hangs train 'continuing after step'
+}
+ended() { [ "$(slurm_state "$1")" = "$2" ]; }
+
+# Held until what is left of its time is less than the grace.
+soft_limit() {
+    say "a training that reads its time limit from Slurm"
+    settings limit TRAIN_TIME=2 'TRAIN_OPTIONS="$TRAIN_OPTIONS --grace 80s"'
+    submit limit
+    until_it_trains limit
+    hold limit/run
+    local end rest
+    end=$(date -d "$(scontrol --oneliner show job "${job[train]}" | sed -n 's/.* EndTime=\([^ ]*\).*/\1/p')" +%s)
+    rest=$((end - 79 - $(date +%s)))
+    [ $rest -le 0 ] || sleep $rest
+    release limit/run
+    arrive 60 "${job[train]}" PENDING
+    log_says limit train 'stopped (end of the Slurm job in less than 80 s)'
+    go_on limit
+}
+
+cancelled() {
+    say "a cancelled job stays cancelled, until the chain is submitted again"
+    settings cancelled
+    submit cancelled
+    until_it_trains cancelled
+    hold cancelled/run
+    scancel "${job[train]}"
+    release cancelled/run
+    arrive 30 "${job[train]}" CANCELLED
+    arrive 30 "${job[infer]}" CANCELLED
+    sleep 2
+    [ "$(slurm_state "${job[train]}")" = CANCELLED ] || wrong "a cancelled job came back"
+    status cancelled 3
+    status_says 'To go on: jobs/slurm/submit.sh cancelled.settings'
+    submit cancelled --from train
+    complete cancelled
+    log_says cancelled train 'continuing after step'
+}
+
+failed_parent() {
+    say "a faulty CSV: the stages behind it do not start; corrected, they do"
+    printf 'id,comment_text,toxic\n1,"never closed,0\n' >faulty.csv
+    settings faulty 'VALID_CSV=$PWD/faulty.csv'
+    submit faulty
+    arrive 30 "${job[preprocess]}" FAILED
+    for stage in shard train infer; do arrive 30 "${job[$stage]}" CANCELLED; done
+    log_says faulty preprocess 'stage preprocess: exit 3'
+    status faulty 3
+    status_says "^preprocess +${job[preprocess]} +FAILED .*faulty.csv"
+    printf 'id,comment_text,toxic\n1,"closed",0\n' >faulty.csv
+    submit faulty
+    complete faulty
+}
+
+preempted() {
+    say "preempted by a job of a higher partition"
+    settings preempted PARTITION=low
+    submit preempted
+    until_it_trains preempted
+    hold preempted/run
+    local urgent=$(sbatch --parsable --partition=urgent --nodes=2 --exclusive --time=5 --output=urgent.log --wrap='sleep 1')
+    sleep 3
+    release preempted/run
+    arrive 90 "${job[train]}" PENDING
+    arrive 60 "$urgent" COMPLETED
+    log_says preempted train 'everything saved'
+    go_on preempted
+}
+
+node_crash() {
+    say "a node crashes"
+    settings crash
+    submit crash
+    until_it_trains crash
+    hold crash/run
+    slurm_be_impatient
+    host_crash n2
+    release crash/run
+    arrive 90 "${job[train]}" PENDING
+    say "the node comes back"
+    hosts_start n2
+    slurm_start_node n2
+    hosts_wait_for 60 "idle nodes" slurm_idle 2
+    go_on crash
+    log_says crash train '4 ranks on 2 nodes'
+}
+
 say "by hand"
 (by_hand) >/dev/null || wrong "the stages by hand"
-
 say "two nodes"
 hosts_start n1 n2
-slurm_start 4 n1 n2 || wrong "no cluster"
-
-say "dry run"
-settings srun
-"$source/jobs/slurm/submit.sh" --dry-run srun.settings >plan
-[ "$(grep -c sbatch plan)" = 4 ] && grep -q 'afterok:JOB_OF_TRAIN' plan || { cat plan; wrong "the dry run"; }
-[ ! -e srun ] && [ -z "$(squeue --noheader)" ] || wrong "the dry run did something"
-
-say "srun: a chain whose training is stopped"
-submit srun
-! "$source/jobs/slurm/submit.sh" srun.settings 2>again || wrong "a second chain in the same folder was not refused"
-grep -q "scancel ${job[preprocess]}" again || { cat again; wrong "the refusal of a second chain"; }
-until_it_trains srun
-scancel --signal=USR1 "${job[train]}"
-arrive 60 "${job[train]}" PENDING
-log_of srun train >train.log
-[ "$(grep -c 'stopped (SIGUSR1).*everything saved' train.log)" = 1 ] && grep -q 'stage train: exit 75' train.log || wrong "training did not stop with 75"
-[ "$(slurm_state "${job[infer]}")" = PENDING ] || wrong "infer did not wait for the training in the queue"
-start_soon "${job[train]}"
-arrive 90 "${job[infer]}" COMPLETED
-log_of srun train | grep -q 'continuing after step' || wrong "training began anew"
-log_of srun train | grep -q '4 ranks on 2 nodes' || wrong "training did not use both nodes"
-same_submission srun
-
-say "the finished chain again"
-before=$(cd srun && find tokens shards run submission.csv -type f ! -name environment.json | sort | xargs sha256sum)
-begin=$SECONDS
-submit srun
-arrive 90 "${job[infer]}" COMPLETED
-took=$((SECONDS - begin))
-log_of srun train | grep -q 'finished already' || wrong "the training was done again"
-[ "$before" = "$(cd srun && find tokens shards run submission.csv -type f ! -name environment.json | sort | xargs sha256sum)" ] || wrong "files changed"
-say "took $took s"
-
-say "what is missing alone: a lost submission and a lost part"
-rm srun/submission.csv srun/tokens/test/part-00-00001.h5
-submit srun
-arrive 90 "${job[infer]}" COMPLETED
-log_of srun train | grep -q 'finished already' || wrong "the training was done again"
-same_submission srun
-
-say "mpirun, no validation, the batch script told to stop"
-settings mpirun LAUNCHER=mpirun VALID_CSV=
-submit mpirun
-until_it_trains mpirun
-scancel --batch --signal=USR1 "${job[train]}"
-arrive 60 "${job[train]}" PENDING
-start_soon "${job[train]}"
-arrive 90 "${job[infer]}" COMPLETED
-log_of mpirun train | grep -q '4 ranks on 2 nodes' || wrong "mpirun did not use both nodes"
-log_of mpirun train | grep -q 'continuing after step' || wrong "training began anew"
-same_submission mpirun
-
-say "a cancelled job stays cancelled"
-settings cancelled TRAIN_CSV="$sample/train-first.csv"
-submit cancelled
-until_it_trains cancelled
-scancel "${job[train]}"
-arrive 30 "${job[train]}" CANCELLED
-arrive 30 "${job[infer]}" CANCELLED
-sleep 3
-[ "$(slurm_state "${job[train]}")" = CANCELLED ] || wrong "a cancelled job came back"
-
-say "a faulty CSV: the stages behind it do not start"
-printf 'id,comment_text,toxic\n1,"never closed,0\n' >faulty.csv
-settings faulty TRAIN_CSV="$scratch/faulty.csv"
-submit faulty
-arrive 30 "${job[preprocess]}" FAILED
-for stage in shard train infer; do arrive 30 "${job[$stage]}" CANCELLED; done
-log_of faulty preprocess | grep -q 'stage preprocess: exit 3' || wrong "the exit code of the faulty CSV"
-log_of faulty preprocess | grep -q 'faulty.csv' || wrong "the message does not name the CSV"
+slurm_start 6 n1 n2 || wrong "no cluster"
+case $part in
+    chains) cases=(dry_run stopped_and_again with_mpirun array_of_members) ;;
+    faults) cases=(begin_hard_limit soft_limit cancelled failed_parent end_hard_limit preempted node_crash) ;;
+    *) IFS=, read -ra cases <<<"$part" ;;
+esac
+for name in "${cases[@]}"; do $name; done
 say "passed"

@@ -6,9 +6,10 @@
 #     hosts_enclose "$0" "$@"           # skips (77) where that is not allowed; goes on only inside. $scratch is a folder that vanishes at the end
 #     hosts_start n1 n2
 #     host_run n1 hostname              # prints n1
+#     host_crash n1                     # every process there is gone at once, and its card; hosts_start n1 brings an empty one of the same address
 #
 # Addresses are 10.64.0.1 and so on in the order of starting, the head's is 10.64.0.254; no packet leaves the head.
-declare -A host_process=()
+declare -A host_process=() host_number=()
 
 hosts_skip() {
     echo "skipped: $*"
@@ -64,8 +65,12 @@ hosts_wait_for() { # SECONDS WHAT COMMAND...
 hosts_start() { # NAME...
     local name number
     for name in "$@"; do
-        number=$((${#host_process[@]} + 1))
-        echo "10.64.0.$number $name" >>"$scratch/hosts"
+        number=${host_number[$name]:-}
+        if [ -z "$number" ]; then
+            number=$((${#host_number[@]} + 1))
+            host_number[$name]=$number
+            echo "10.64.0.$number $name" >>"$scratch/hosts"
+        fi
         # Its process 1 is a shell, which takes care of orphans.
         unshare --net --uts --mount --ipc --pid --fork --kill-child --mount-proc bash -c '
             hostname "$1" && ip link set lo up && mount -t tmpfs -o mode=1777 host /dev/shm && : >"$2/up-$1" || exit 1
@@ -78,6 +83,13 @@ hosts_start() { # NAME...
         host_run "$name" ip link set eth0 up
     done
     hosts_write_agent
+}
+
+host_crash() { # NAME
+    kill -KILL "${host_process[$1]}"
+    wait "${host_process[$1]}" 2>/dev/null || true
+    rm -f "$scratch/up-$1"
+    ip link del "to-$1" 2>/dev/null || true # the kernel takes the card away with the host, in its own time
 }
 
 host_run() { # NAME COMMAND...
