@@ -16,6 +16,7 @@ say() { printf '\n== %s (%d s)\n' "$*" $((SECONDS - begin)); }
 
 say "packages"
 jobs/setup.sh build test
+[ $slow = no ] || jobs/setup.sh slow
 . jobs/mpi.sh
 
 say "build: release"
@@ -47,7 +48,6 @@ if [ $slow = yes ]; then
     say "any byte of any file: found, or it makes no difference"
     python3 tests/support/flips.py "$PWD/build/release/bin" "$PWD/build/release/bin/train_make_data" --all
     say "any compiler"
-    jobs/setup.sh slow
     tests/compilers.sh
 fi
 say "all passed"

@@ -2,6 +2,7 @@
 # From nothing to a submission on the project's own sample: installs packages, builds, runs the four stages, checks and shows what came out.
 #   jobs/local/demo.sh                  output under out/demo
 #   OUT=/some/folder RANKS=4 jobs/local/demo.sh
+#   BIN=/folder/of/programs jobs/local/demo.sh      takes programs that are built already
 # Run it again after an interruption: finished stages are skipped, training goes on from its last checkpoint.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -10,16 +11,17 @@ ranks=${RANKS:-2}
 begin=$SECONDS
 say() { printf '\n== %s (%d s)\n' "$*" $((SECONDS - begin)); }
 
-say "1. packages"
-jobs/setup.sh build
+bin=${BIN:-build/release/bin}
+if [ -z "${BIN:-}" ]; then
+    say "1. packages"
+    jobs/setup.sh build
+    say "2. build"
+    # The device back end takes minutes to compile: only where a device is.
+    cuda=OFF
+    [ ! -e /dev/nvidiactl ] || cuda=AUTO
+    jobs/build.sh build/release -DCMAKE_BUILD_TYPE=Release -DFRETSAW_TESTS=OFF -DFRETSAW_BENCH=OFF -DFRETSAW_CUDA=$cuda
+fi
 . jobs/mpi.sh
-
-say "2. build"
-# The device back end takes minutes to compile: only where a device is.
-cuda=OFF
-[ -e /dev/nvidiactl ] && cuda=AUTO
-jobs/build.sh build/release -DCMAKE_BUILD_TYPE=Release -DFRETSAW_TESTS=OFF -DFRETSAW_BENCH=OFF -DFRETSAW_CUDA=$cuda
-bin=build/release/bin
 launch=(mpirun -np "$ranks")
 mkdir -p "$out"
 
@@ -44,7 +46,7 @@ say "6. infer: submission.csv"
 
 say "7. report: a page to look at"
 "${launch[@]}" "$bin/infer" --run "$out/run" --input "$out/shards/valid" --out "$out/valid.csv" --predictions "$out/valid-scores.csv"
-"$bin/report" "$out/run" --predictions "$out/valid-scores.csv" --out "$out/report.html"
+"$bin/report" "$out/run" --predictions "$out/valid-scores.csv" --csv sample/validation.csv --out "$out/report.html"
 
 say "done"
 cat <<END

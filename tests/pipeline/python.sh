@@ -9,9 +9,14 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/fretsaw-python-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 sample=$source/sample
+. "$source/tests/support/doc_block.sh"
 cp -r "$source/python" python
-"$python" -m pip install --quiet --no-deps --no-build-isolation --no-index --disable-pip-version-check --root-user-action=ignore \
-    --target site-packages ./python >pip.log 2>&1 || { cat pip.log >&2; echo "wrong: pip install" >&2; exit 1; }
+# The page's commands; what the package needs is there already, and nothing comes from a network.
+pip() {
+    "$python" -m pip "$@" --quiet --no-deps --no-build-isolation --no-index --disable-pip-version-check --root-user-action=ignore --upgrade \
+        --target site-packages >>pip.log 2>&1
+}
+eval "$(doc_block "$source/python/README.md" install)" || { cat pip.log >&2; echo "wrong: pip install" >&2; exit 1; }
 
 "$bin/preprocess" --quiet --split 20K --vocab "$sample/model" --out tokens/train "$sample/train-first.csv" >/dev/null
 "$bin/preprocess" --quiet --split 20K --vocab "$sample/model" --out tokens/test "$sample/test.csv" >/dev/null
