@@ -15,7 +15,7 @@ jobs=$WORK/log/jobs
 queue=$(squeue --noheader --array --states=all --format='%i|%T|%r|%L|%N' --jobs="$(cut -d' ' -f2 "$jobs" | paste -sd,)" 2>/dev/null) || queue=
 
 last_words() { # LOG
-    [ -r "$1" ] && tr '\r' '\n' <"$1" | grep -vE '^(stage |srun: |slurmstepd|[a-z]*: peak memory|.*Terminated|[[:space:]]|$)' | tail -n 1 | cut -c1-150 || true
+    [ -r "$1" ] && tr '\r' '\n' <"$1" | grep -vE '^(stage |srun: |slurmstepd|[a-z]*: (peak memory|moved between)|.*Terminated|[[:space:]]|$)' | tail -n 1 | cut -c1-150 || true
 }
 
 working=no ended=0

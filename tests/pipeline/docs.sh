@@ -99,7 +99,7 @@ P
     # A pretrained model, to those who read its files: what one step makes of random weights.
     "$bin/preprocess" --quiet --vocab begin --out begin/tokens validation.csv >/dev/null
     "$bin/train" --quiet --init random --config begin/config.json --lanes 2 --batch 8 --max-steps 1 --train begin/tokens --out begin/run
-    cp -r "begin/run/$(cat begin/run/last)" mbert
+    cp -r "begin/run/$(head -n 1 begin/run/last)" mbert
     cp begin/tokenizer_config.json mbert/
     rm -r begin
 }
