@@ -37,7 +37,7 @@ cp "$source/jobs/kaggle/cell.py" "$new/"
 for run in "$@"; do
     name=$(basename "$(realpath "$run")")
     which=$weights
-    if [ -f "$run/$weights" ]; then which=$(cat "$run/$weights"); fi
+    if [ -f "$run/$weights" ]; then which=$(head -n 1 "$run/$weights"); fi
     [ -r "$run/$which/model.safetensors" ] || { echo "bundle: $run has no weights '$weights' ($run/$which/model.safetensors)" >&2; exit 3; }
     [ ! -e "$new/runs/$name" ] || { echo "bundle: two runs are called $name; rename one" >&2; exit 2; }
     mkdir -p "$new/runs/$name/$which"

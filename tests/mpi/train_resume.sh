@@ -13,14 +13,21 @@ wait_for() { for _ in $(seq 3000); do [ "$(lines "$1")" -ge "$2" ] && return; sl
 # A rank of the run $1 (its train processes, one a rank).
 rank_of() { pgrep -f -- "bin/train .*--out $scratch/$1( |\$)" | while read -r p; do grep -qz mpirun "/proc/$p/cmdline" || echo "$p"; done | tail -1; }
 
+# Never a signal to nobody: `kill` would take 0 for the whole process group, and with it the suite.
+strike() { # SIGNAL RUN
+    local victim
+    victim=$(rank_of "$2")
+    [ -n "$victim" ] || { wrong "no rank of $2 is there to get SIG$1: $(said)"; return; }
+    kill "-$1" "$victim"
+}
+
 # SIGKILL of one rank at random moments, three times; each time another number of ranks goes on.
 for ranks in "$several" 1 ${mpi:+2}; do
     at=$((RANDOM % 6 + 2 + $(lines killed)))
     train "$ranks" killed "${base[@]}" &
     job=$!
     wait_for killed "$at"
-    victim=$(rank_of killed)
-    kill -KILL "${victim:-0}"
+    strike KILL killed
     wait $job && [ "$(lines killed)" -lt 32 ] && wrong "the killed run ended well"
 done
 train "$several" killed "${base[@]}" || wrong "after the kills: $(said)"
@@ -31,8 +38,7 @@ for signal in TERM USR1 INT; do
     train "$several" signalled "${base[@]}" &
     job=$!
     wait_for signalled $(($(lines signalled) + 5))
-    victim=$(rank_of signalled)
-    kill -$signal "${victim:-0}"
+    strike $signal signalled
     wait $job
     code=$?
     [ $code = 75 ] || wrong "SIG$signal: exit $code, not 75 ($(said))"
@@ -51,7 +57,7 @@ expect 0 "finished already" train 1 limited "${base[@]}"
 train 1 cut "${base[@]}" --keep 3 &
 job=$!
 wait_for cut 18
-kill -KILL "$(rank_of cut)"
+strike KILL cut
 wait $job
 begin_damaged() {
     rm -rf "$scratch/damaged"
@@ -97,7 +103,7 @@ waiting=$!
 sleep 2
 [ "$(there damaged)" = "$all" ] || wrong "a folder that another process holds was cleared: $(there damaged)"
 pkill -P $holder
-kill "$(rank_of damaged)"
+strike TERM damaged
 wait $waiting
 mv "$newest" "$scratch/damaged/.$(basename "$newest").tmp.old" # a kill between the two renames
 expect 0 "" train "$several" damaged "${base[@]}"
