@@ -64,27 +64,22 @@ a, b = (statistics.median(x) for x in zip(*p))
 each = sorted(x / y for x, y in p)
 print("%s: %.3f s against %.3f s: ratio %.4f (medians of %d pairs; single pairs %.4f to %.4f, median %.4f)" % (sys.argv[1], a, b, a / b, len(p), each[0], each[-1], statistics.median(each)))' "$1"
 }
+# TITLE A B: what A and B, each the words of `seconds`, take in pairs; who begins changes from pair to pair, so that a drift meets both.
+pairs_of() {
+    local a b
+    for i in $(seq "$pairs"); do
+        if [ $((i % 2)) = 1 ]; then
+            a=$(seconds $2)
+            b=$(seconds $3)
+        else
+            b=$(seconds $3)
+            a=$(seconds $2)
+        fi
+        echo "$a $b"
+    done >"$work/pairs"
+    compare "$1" <"$work/pairs"
+}
 for shape in ${shapes//,/ }; do
-    for i in $(seq "$pairs"); do
-        if [ $((i % 2)) = 1 ]; then
-            a=$(seconds "$shape" 2 2 32 exact $((steps + 1)))
-            b=$(seconds "$shape" 2 2 32 fast $((steps + 1)))
-        else
-            b=$(seconds "$shape" 2 2 32 fast $((steps + 1)))
-            a=$(seconds "$shape" 2 2 32 exact $((steps + 1)))
-        fi
-        echo "$a $b"
-    done >"$work/pairs"
-    compare "$shape, np = lanes = 2, 32 rows a lane: exact against fast" <"$work/pairs"
-    for i in $(seq "$pairs"); do
-        if [ $((i % 2)) = 1 ]; then
-            a=$(seconds "$shape" 1 8 8 exact $((steps + 1)))
-            b=$(seconds "$shape" 1 1 64 exact $((steps + 1)))
-        else
-            b=$(seconds "$shape" 1 1 64 exact $((steps + 1)))
-            a=$(seconds "$shape" 1 8 8 exact $((steps + 1)))
-        fi
-        echo "$a $b"
-    done >"$work/pairs"
-    compare "$shape, one rank, 64 rows: eight lanes against one merged batch" <"$work/pairs"
+    pairs_of "$shape, np = lanes = 2, 32 rows a lane: exact against fast" "$shape 2 2 32 exact $((steps + 1))" "$shape 2 2 32 fast $((steps + 1))"
+    pairs_of "$shape, one rank, 64 rows: eight lanes against one merged batch" "$shape 1 8 8 exact $((steps + 1))" "$shape 1 1 64 exact $((steps + 1))"
 done

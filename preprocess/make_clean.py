@@ -6,10 +6,9 @@
 
 Exit status 77 where this Python has another Unicode version.
 """
-import argparse, html, html.entities, re, sys, unicodedata
-from pathlib import Path
+import html, html.entities, re, sys
 
-VERSION = "14.0.0"
+from table_script import VERSION, main
 COLUMNS = 148
 
 
@@ -91,22 +90,5 @@ const size_t clean_entities_count = sizeof clean_entities / sizeof clean_entitie
 """
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    check = parser.parse_args().check
-    if unicodedata.unidata_version != VERSION:
-        print(f"make_clean.py: this Python has Unicode {unicodedata.unidata_version}, not {VERSION}", file=sys.stderr)
-        return 77
-    path, text = Path(__file__).with_name("clean_data.c"), generate()
-    if not check:
-        path.write_text(text)
-        return 0
-    if path.read_text() == text:
-        return 0
-    print("make_clean.py: clean_data.c is not what this script makes", file=sys.stderr)
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, generate, "clean_data.c"))

@@ -7,10 +7,10 @@
 Needs Python 3.11 (Unicode 14.0) with tokenizers (0.22); exit status 77 where that is missing. Every code point goes through the library's
 BertNormalizer (one setting at a time), NFD and BertPreTokenizer, and the answers are turned into the flags of unicode.h.
 """
-import argparse, sys, unicodedata
-from pathlib import Path
+import sys, unicodedata
 
-from make_unicode import CJK, DECOMPOSES, DROP, HANGUL, LOWER, MARK, NFC, POINTS, PUNCTUATION, SPACE, VERSION, flags, nfd, rows
+from make_unicode import CJK, DECOMPOSES, DROP, HANGUL, LOWER, MARK, NFC, POINTS, PUNCTUATION, SPACE, flags, nfd
+from table_script import main, rows
 
 try:
     from tokenizers import normalizers, pre_tokenizers
@@ -68,22 +68,5 @@ def make():
             "const size_t unicode_rust_lowers_count = sizeof unicode_rust_lowers / sizeof unicode_rust_lowers[0];\n")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent / "unicode_rust.c")
-    arguments = parser.parse_args()
-    if unicodedata.unidata_version != VERSION:
-        print(f"this Python has Unicode {unicodedata.unidata_version}, not {VERSION}: run it with Python 3.11", file=sys.stderr)
-        return 77
-    text = make()
-    if not arguments.check:
-        arguments.out.write_text(text, encoding="ascii", newline="\n")
-        return 0
-    same = arguments.out.read_text(encoding="ascii") == text
-    print(f"{arguments.out}: {'the same' if same else 'differs from what this script makes'}")
-    return 0 if same else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, make, "unicode_rust.c"))

@@ -6,10 +6,10 @@
 
 Exit status 77 where this Python has another Unicode version. The script also proves what the C code takes for granted.
 """
-import argparse, sys, unicodedata
-from pathlib import Path
+import sys, unicodedata
 
-VERSION = "14.0.0"
+from table_script import VERSION, main, rows
+
 BLOCK = 128
 DROP, SPACE, PUNCTUATION, CJK, MARK, LOWER, DECOMPOSES, NFC = (1 << i for i in range(8))
 CJK_RANGES = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F), (0x2B820, 0x2CEAF),
@@ -82,16 +82,6 @@ def prove(composed):
     assert max(len(nfd(chr(c).lower())) for c in POINTS) <= 4 and max(len(nfd(chr(c))) for c in POINTS) <= 4
 
 
-def rows(items, width=128):
-    line, out = "   ", []
-    for item in items:
-        if len(line) + len(item) + 2 > width:
-            out.append(line)
-            line = "   "
-        line += " " + item + ","
-    return "\n".join(out + [line]) + "\n"
-
-
 def make():
     composed = compositions()
     prove(composed)
@@ -131,22 +121,5 @@ def make():
     return "".join(text)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true")
-    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent / "unicode_data.c")
-    arguments = parser.parse_args()
-    if unicodedata.unidata_version != VERSION:
-        print(f"this Python has Unicode {unicodedata.unidata_version}, not {VERSION}: run it with Python 3.11", file=sys.stderr)
-        return 77
-    text = make()
-    if not arguments.check:
-        arguments.out.write_text(text, encoding="ascii", newline="\n")
-        return 0
-    same = arguments.out.read_text(encoding="ascii") == text
-    print(f"{arguments.out}: {'the same' if same else 'differs from what this script makes'}")
-    return 0 if same else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(__doc__, make, "unicode_data.c"))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/comm.h"
+#include "common/search.h"
 #include "train/deal.h"
 #include "train/exchange.h"
 
@@ -90,25 +91,12 @@ static bool window_at(const reduce *r, int owner, int64_t round, window *w)
     return true;
 }
 
-static int64_t lower_bound(const int32_t *ids, int64_t count, int64_t value)
-{
-    int64_t low = 0, high = count;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (ids[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Rows of an ascending list that meet parameters [first, end): [*from, *to), and the run of floats within rows end to end that lies inside. */
 static void rows_within(const int32_t *ids, int64_t count, int64_t width, int64_t first, int64_t end, int64_t *from, int64_t *to, int64_t *start,
                         int64_t *floats)
 {
-    *from = lower_bound(ids, count, first / width);
-    *to = lower_bound(ids, count, (end + width - 1) / width);
+    *from = search_first(ids, count, first / width);
+    *to = search_first(ids, count, (end + width - 1) / width);
     *start = *from * width;
     *floats = 0;
     if (*from == *to)

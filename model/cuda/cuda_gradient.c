@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/search.h"
 #include "common/tree.h"
 #include "model/cuda/cuda_internal.h"
 
@@ -136,19 +137,6 @@ static partial join(cuda_backend *c, int64_t width, const partial *older, const 
     return sum;
 }
 
-static int64_t lower_bound(const int32_t *ids, int64_t count, int64_t value)
-{
-    int64_t low = 0, high = count;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (ids[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Rows first_id .. end_id - 1, of which columns column .. column + width - 1 count (all, where several rows are taken): the tree's sum into `to`,
  * absent rows as zeros. */
 static void fold_part(cuda_backend *c, int64_t row_width, int64_t first_id, int64_t end_id, int64_t column, int64_t width, const row_piece *pieces,
@@ -161,7 +149,7 @@ static void fold_part(cuda_backend *c, int64_t row_width, int64_t first_id, int6
     tree_begin(&order, 0);
     for (int i = 0; i < count; i++) {
         const row_piece *p = &pieces[i];
-        int64_t from = lower_bound(p->ids, p->count, first_id), end = lower_bound(p->ids, p->count, end_id);
+        int64_t from = search_first(p->ids, p->count, first_id), end = search_first(p->ids, p->count, end_id);
         stack[tree_push(&order, p->lanes)] = (partial){p->ids + from, end - from, p->rows + (from * row_width + column - p->skip)};
         while (tree_fold(&order, &older, &newer))
             stack[older] = join(c, width, &stack[older], &stack[newer], &r);
