@@ -28,10 +28,7 @@ ctest --no-tests=error --test-dir build/release --output-on-failure -j "$jobs" "
 
 say "build and tests: address and undefined-behaviour sanitizers"
 jobs/build.sh build/asan-ubsan -DCMAKE_BUILD_TYPE=Debug -DFRETSAW_SANITIZE=address,undefined -DFRETSAW_BENCH=OFF -DFRETSAW_CUDA=OFF
-# Whole trainings take minutes each with plain kernels under the sanitizers: with --slow.
-trainings=(-E '^(train_(same_bytes|resume|plan|checks|trace)|faults_|infer_run|pipeline_|records_)')
-[ $slow = yes ] && trainings=()
-ctest --no-tests=error --test-dir build/asan-ubsan --output-on-failure -j "$jobs" -LE 'slow|release-only' "${trainings[@]}"
+ctest --no-tests=error --test-dir build/asan-ubsan --output-on-failure -j "$jobs" -LE 'slow|release-only'
 
 say "build and tests: thread sanitizer, without MPI"
 jobs/build.sh build/tsan-solo -DCMAKE_BUILD_TYPE=Debug -DFRETSAW_SANITIZE=thread -DFRETSAW_MPI=OFF -DFRETSAW_BENCH=OFF -DFRETSAW_CUDA=OFF

@@ -1,5 +1,6 @@
 # The device's own kernels on the host. Without a sanitizer every access is watched for races and ranges; with one, the sanitizer looks.
-if(CMAKE_CXX_COMPILER)
+# The thread sanitizer itself cannot: it takes a kernel's threads, which are turns of one thread here, for one.
+if(CMAKE_CXX_COMPILER AND NOT FRETSAW_SANITIZE MATCHES thread)
   set(kernels fretsaw_kernels_watched)
   set(kernel_watch -fsanitize=thread)
   if(FRETSAW_SANITIZE)

@@ -26,11 +26,13 @@ static option_list rest;
 
 static status parse(const char *const *words)
 {
-    char *argv[24] = {(char[]){"train"}};
+    static char program[] = "train", *argv[24]; /* lives on as main's does: `rest` points into it */
     int argc = 1;
+    argv[0] = program;
     bool stop, quiet;
     for (; *words; words++)
         argv[argc++] = (char *)(uintptr_t)*words;
+    argv[argc] = NULL;
     status st = options_parse(&about, table, argc, argv, &rest, &stop, &quiet);
     return st;
 }
