@@ -19,17 +19,35 @@ static status check_member(const run *first, const run *r)
     return predict_check_tokenizer(first->folder, first->tokenizer, r);
 }
 
+static status add_member(ensemble *e, const char *folder, const char *weights)
+{
+    TRY(run_open(folder, weights, &e->member[e->count]));
+    e->count++;
+    return check_member(&e->member[0], &e->member[e->count - 1]);
+}
+
 status ensemble_open(const option_list *folders, const option_list *weights, ensemble *out)
 {
     ensemble e = {0};
     status st;
     TRY_DONE(memory_new(&e.member, folders->count * weights->count * sizeof *e.member, "runs"));
     for (size_t f = 0; f < folders->count; f++)
-        for (size_t w = 0; w < weights->count; w++) {
-            TRY_DONE(run_open(folders->item[f], weights->item[w], &e.member[e.count]));
-            e.count++;
-            TRY_DONE(check_member(&e.member[0], &e.member[e.count - 1]));
-        }
+        for (size_t w = 0; w < weights->count; w++)
+            TRY_DONE(add_member(&e, folders->item[f], weights->item[w]));
+    *out = e;
+    return STATUS_OK;
+done:
+    ensemble_close(&e);
+    return st;
+}
+
+status ensemble_open_each(const char *const *folder, const char *const *weights, int64_t count, ensemble *out)
+{
+    ensemble e = {0};
+    status st;
+    TRY_DONE(memory_new(&e.member, (size_t)count * sizeof *e.member, "runs"));
+    for (int64_t i = 0; i < count; i++)
+        TRY_DONE(add_member(&e, folder[i], weights[i]));
     *out = e;
     return STATUS_OK;
 done:

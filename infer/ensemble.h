@@ -21,6 +21,8 @@ typedef struct ensemble {
 
 /* Local; reads the runs' descriptions alone. All members must have the same labels and the same tokenizer: STATUS_INPUT. */
 status ensemble_open(const option_list *folders, const option_list *weights, ensemble *out);
+/* The same of `count` runs with one choice of weights each. */
+status ensemble_open_each(const char *const *folder, const char *const *weights, int64_t count, ensemble *out);
 void ensemble_close(ensemble *e);
 /* STATUS_INPUT where the data's tokens are not the runs'. */
 status ensemble_check_data(const ensemble *e, const char *name, const char *tokenizer);

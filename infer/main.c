@@ -92,6 +92,7 @@ static status score_and_write(const settings *s, const char *folder, const ensem
             st = comm_agree(memory_new(&score, (size_t)predict_room(d, &e->member[0]) * sizeof *score, "scores"));
         if (st == STATUS_OK)
             st = ensemble_score(e, d, &how, score);
+        o.device = how.network.device_identity;
         if (st == STATUS_OK)
             st = comm_agree(comm_rank() == 0 ? outcome_write(&o, score) : STATUS_OK);
     }
@@ -125,7 +126,7 @@ static status run_infer(const option_list *words)
 {
     const settings *s = &infer_settings;
     settings_mode mode;
-    if (words->count && !(s->verify && words->count == 1))
+    if (words->count && !(s->verify.count && words->count == 1))
         return comm_agree(fail(STATUS_USAGE, "\"%s\" is no option: rows come by --input or --csv", words->item[0]));
     TRY(comm_agree(settings_check(s, &mode)));
     if (mode == MODE_BLEND || mode == MODE_VALIDATE)
@@ -135,9 +136,9 @@ static status run_infer(const option_list *words)
     if (mode == MODE_PREDICT)
         return predict(s);
     if (mode == MODE_VERIFY && !words->count)
-        return comm_agree(fail(STATUS_USAGE, "--verify takes a run and a submission: infer --verify runs/one submission.csv"));
+        return comm_agree(fail(STATUS_USAGE, "--verify takes the runs and a submission: infer --verify runs/one submission.csv"));
     if (mode == MODE_VERIFY)
-        return verify_chain(s, s->verify, words->item[0]);
+        return verify_chain(s, words->item[0]);
     if (comm_rank() != 0)
         return comm_agree(STATUS_OK);
     return comm_agree(mode == MODE_BLEND ? blend(s) : validate(s));

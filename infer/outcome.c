@@ -157,7 +157,7 @@ static status prepare(outcome *o)
 
 status outcome_prepare(const settings *s, dataset *d, const ensemble *e, outcome *out, bool *stub)
 {
-    outcome o = {.settings = s, .data = d, .ensemble = e};
+    outcome o = {.settings = s, .data = d, .ensemble = e, .device = ""};
     *stub = s->stub_below > dataset_rows(d);
     *out = o;
     if (*stub)

@@ -22,6 +22,7 @@ typedef struct outcome {
     table sample;      /* rows 0: none given */
     float *label;      /* rows x C; NULL: no labels are known */
     const char **lang; /* rows; NULL: no row has a language */
+    const char *device; /* what the scores' bits depend on there; "": on the CPU */
 } outcome;
 
 /* *stub: the input is so small that the sample was copied instead (--stub-below); nothing is left to do. */

@@ -63,8 +63,9 @@ const option infer_options[] = {
      .help = "one a file; else all equal"},
     {.name = "validate", .type = OPTION_TEXT, IDENTITY, FIELD(validate), .group = "Without a run", .unit = "FILE",
      .help = "check a submission against the sample: header, every id once, order, finite numbers, count"},
-    {.name = "verify", .type = OPTION_TEXT, IDENTITY, FIELD(verify), .group = "Without a run", .unit = "RUN SUBMISSION",
-     .help = "check the chain of hashes from CSVs (--csv) over data (--input), recipe and weights to the submission; exit 6 says which link breaks"},
+    {.name = "verify", .type = OPTION_LIST, IDENTITY, FIELD(verify), .group = "Without a run", .unit = "RUN,... SUBMISSION",
+     .help = "check the chain of hashes from CSVs (--csv) over data (--input), recipe and weights of all runs that scored it to the submission; exit 6 "
+             "says which link breaks"},
 
     {.name = "type", .type = OPTION_CHOICE, IDENTITY, FIELD(type), .fallback = "float32", .choices = "float32|bfloat16|float16", .group = "What scores",
      .help = "of activations and of the weights that products read, on a device"},
@@ -143,10 +144,10 @@ static status check_predict(const settings *s)
 
 status settings_check(const settings *s, settings_mode *mode)
 {
-    int asked = (s->runs.count > 0) + (s->blend.count > 0) + (s->validate != NULL) + (s->verify != NULL);
+    int asked = (s->runs.count > 0) + (s->blend.count > 0) + (s->validate != NULL) + (s->verify.count > 0);
     if (asked > 1)
         return fail(STATUS_USAGE, "--run, --blend, --validate and --verify are four things: give one of them");
-    *mode = s->verify ? MODE_VERIFY : s->validate ? MODE_VALIDATE : s->blend.count ? MODE_BLEND : MODE_PREDICT;
+    *mode = s->verify.count ? MODE_VERIFY : s->validate ? MODE_VALIDATE : s->blend.count ? MODE_BLEND : MODE_PREDICT;
     if (*mode == MODE_PREDICT)
         return check_predict(s);
     if (*mode == MODE_VERIFY)

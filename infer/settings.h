@@ -27,7 +27,7 @@ typedef struct settings {
     bool unlabelled_given;
     option_list blend, blend_weights;
     const char *validate;
-    const char *verify;
+    option_list verify;
     int64_t micro_tokens, block_rows, threads, data_memory, time_limit, grace;
     int cpu, device, type;
     bool share_device, profile;

@@ -323,6 +323,11 @@ const char *dataset_label_name(const dataset *d, int label)
     return d->meta.label[label];
 }
 
+const rowfile_meta *dataset_meta(const dataset *d)
+{
+    return &d->meta;
+}
+
 const char *dataset_tokenizer(const dataset *d)
 {
     return d->meta.tokenizer;

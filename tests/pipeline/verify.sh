@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# infer --verify: the whole chain from the sample's CSVs to a submission holds; each link, broken alone, is named.
+# infer --verify: the whole chain from the sample's CSVs to a submission holds; each link, broken alone, is named. So it is for the mean of two runs
+# over rows that infer tokenized itself.
 #   verify.sh BIN SOURCE [mpi]
 set -uo pipefail
 bin=$1 sample=$2/sample
@@ -24,17 +25,20 @@ done
 "${several[@]}" "$bin/infer" --quiet --run run --input shards/test --sample-submission sample_submission.csv --out submission.csv || exit 1
 rm -rf predictions
 
+everything=(--verify run --input shards/train,shards/valid,shards/test --csv train-first.csv,train-second.csv,validation.csv,test.csv
+    --sample-submission sample_submission.csv submission.csv)
 verify() { # CODE TEXT LAUNCH... : with everything at hand
-    local want=$1 text=$2 out code
+    local want=$1 text=$2 code
     shift 2
-    out=$("$@" "$bin/infer" --verify run --input shards/train,shards/valid,shards/test --csv train-first.csv,train-second.csv,validation.csv,test.csv \
-        --sample-submission sample_submission.csv submission.csv 2>&1)
+    out=$("$@" "$bin/infer" "${everything[@]}" 2>&1)
     code=$?
     [ $code = "$want" ] || wrong "exit $code, not $want: $text: $out"
-    grep -q -e "$text" <<<"$out" || wrong "no '$text': $out"
+    says "$text"
 }
+says() { grep -q -e "$1" <<<"$out" || wrong "no '$1': $out"; }
 verify 0 "links hold, 0 are not checked, 0 break" "${several[@]}"
 verify 0 "predictions -> submission: made once more" env
+says "holds        run -> weights -> submission"
 rm -rf predictions
 
 # What is not given is not checked, and said.
@@ -90,5 +94,53 @@ out=$("$bin/infer" --verify run --csv other.csv submission.csv 2>&1)
 [ $? = 6 ] && grep -q "no data of this chain was made of a file named other.csv" <<<"$out" || wrong "a CSV that is no part: $out"
 out=$("$bin/infer" --verify run 2>&1)
 [ $? = 2 ] || wrong "no submission named: $out"
+mv other.csv test.csv
+
+# The mean of two runs, one begun from the other, over a CSV with a heading of its own and the base name of another one.
+mkdir scored && sed '1s/content/body/' test.csv >scored/train-first.csv
+grep -v "^init" "$2/recipes/tiny.conf" >staged.conf
+"$bin/train" --quiet --recipe staged.conf --init-from run --seed 7 --epochs 1 --train shards/train --out again || exit 1
+"${several[@]}" "$bin/infer" --quiet --run again,run --csv scored/train-first.csv --text-column body --sample-submission sample_submission.csv --out mean.csv || exit 1
+csvs=train-first.csv,train-second.csv,validation.csv,scored/train-first.csv
+everything=(--verify run,again --input shards/train,shards/valid --csv $csvs --sample-submission sample_submission.csv mean.csv)
+verify 0 "links hold, 0 are not checked, 0 break" env
+says "holds        CSV -> scored data: scored/train-first.csv"
+says "holds        CSV -> scored data -> submission: tokenized once more"
+says "holds        weights -> predictions -> submission: made once more: mean.csv"
+says "holds        again: initial weights -> run: run/"
+rm -r predictions/tokens-*
+printf '\1' | dd of="$(ls predictions/*/*.scores | head -n 1)" bs=1 seek=200 conv=notrunc 2>/dev/null
+verify 0 "links hold, 0 are not checked, 0 break" "${several[@]}"
+broken scored/train-first.csv 5000 "breaks: CSV -> scored data: scored/train-first.csv"
+broken train-first.csv 5000 "breaks: run: CSV -> training data train: train-first.csv"
+broken "again/$(head -n 1 again/last)/model.safetensors" -4001 "breaks: again: run -> results: again/epoch-1/model.safetensors"
+broken again/recipe.conf 12 "breaks: again: recipe -> run: again/recipe.conf"
+part=$(ls predictions/tokens-*/part-*.h5 | head -n 1)
+cp "$part" part.h5
+flip "$part" 3000
+verify 0 "tokenized once more" env
+cmp part.h5 "$part" || wrong "a damaged part of infer's own was not made again"
+
+# Of two changed alike only the whole made once more tells; so of tokens that other settings give.
+cp mean.csv mean.csv.provenance.json kept-files
+sed -i '2s/,0\../,0.9/' mean.csv
+sed -i "s/\"sha256\": \"$(sha256sum <kept-files/mean.csv | cut -d' ' -f1)\"/\"sha256\": \"$(sha256sum <mean.csv | cut -d' ' -f1)\"/" mean.csv.provenance.json
+verify 6 "breaks: weights -> predictions -> submission: made once more: mean.csv" "${several[@]}"
+cp kept-files/mean.csv* .
+sed -i 's/"lang"/"none"/' mean.csv.provenance.json
+verify 6 "breaks: scored data -> submission: the rows that these CSVs give now have identity" "${several[@]}"
+cp kept-files/mean.csv* .
+sed -i 's/"csv": {/"device": "a card", &/' mean.csv.provenance.json
+verify 0 "not checked  weights -> predictions -> submission: the scores themselves: they were made on a card" "${several[@]}"
+cp kept-files/mean.csv* .
+
+# A scorer that is not named, and one that did not score.
+everything[1]=again
+verify 0 "not checked  run -> submission: step-[0-9]* of a run (.*) scored it too: name that run with --verify" env
+says "not checked  CSV: no data of this chain was made of a file named validation.csv"
+says "not checked  weights -> predictions -> submission: the scores themselves: give the scored rows with --csv"
+everything[1]=again,run
+everything[-1]=submission.csv
+verify 6 "BREAKS       again: run -> submission: submission.csv was not scored by this run" env
 [ $failures = 0 ] && echo ok
 exit $((failures > 0))
