@@ -71,6 +71,7 @@ static status run(char *path, int rounds)
         double at[5] = {seconds()};
         splits_close(&s);
         TRY_DONE(splits_open(&(splits_request){.path = &path, .count = 1, .split_bytes = INT64_C(64) << 20}, &s));
+        TRY_DONE(splits_count(&s));
         at[1] = seconds();
         TRY_DONE(read_all(&s, r, false, &all));
         at[2] = seconds();

@@ -17,7 +17,7 @@ typedef struct check_fault {
 } check_fault;
 
 typedef struct check_state {
-    const csv_splits *s;
+    csv_splits *s;
     const check_rules *rules;
     check_result *out;
     csv_reader *reader;
@@ -51,7 +51,7 @@ static status check_header(check_state *c, int64_t i)
         return STATUS_OK;
     }
     fault.kind = CSV_NO_RECORDS;
-    if (in->records < 2)
+    if (c->s->counted && in->records < 2)
         keep_fault(c, i, CLASS_NO_RECORDS, &fault);
     csv_event event;
     csv_range range = splits_header(in);
@@ -181,6 +181,184 @@ static status check_mine(check_state *c, int64_t first, int64_t end)
     return STATUS_OK;
 }
 
+/* What this rank reads, where it has come so far. */
+typedef struct share {
+    int64_t first, end; /* pieces */
+    status st;
+} share;
+
+/* ---- counting and checking in one reading ---- */
+
+/* Where a rank's run of pieces meets its neighbours'. */
+typedef struct seam {
+    bool any, good;       /* it has pieces; no fault, and no doubt */
+    bool inside;          /* its first piece is not its input's first */
+    int64_t first_input, last_input;
+    uint64_t begin, after; /* where its first record starts; where the one behind its last does, CSV_NOWHERE at the end of the input */
+} seam;
+
+static status find_headers(check_state *c, bool *good)
+{
+    for (int64_t i = 0; i < c->s->inputs; i++) {
+        csv_input *in = &c->s->input[i];
+        csv_event event;
+        TRY(csv_reader_begin(c->reader, &in->file, &(csv_range){.first = in->file.body, .to = in->file.bytes}));
+        TRY(csv_reader_next(c->reader, &event));
+        *good = *good && event == CSV_RECORD;
+        in->header = event == CSV_RECORD ? csv_reader_byte(c->reader) : CSV_NOWHERE;
+        if (*good)
+            TRY(check_header(c, i));
+    }
+    return STATUS_OK;
+}
+
+/* Records that start in [first, to), -1 when there is a fault. */
+static status try_start(check_state *c, const csv_file *f, uint64_t first, uint64_t to, int64_t width, int64_t *records)
+{
+    csv_event event;
+    *records = 0;
+    TRY(csv_reader_begin(c->reader, f, &(csv_range){.first = first, .to = to, .width = width}));
+    for (;; ++*records) {
+        TRY(csv_reader_next(c->reader, &event));
+        if (event == CSV_FAULT)
+            *records = -1;
+        if (event != CSV_RECORD)
+            return STATUS_OK;
+    }
+}
+
+/* Where the first record of a piece starts: of the two places that it can be, the one from which the piece reads well. */
+static status guess_start(check_state *c, int64_t piece, uint64_t *start)
+{
+    const csv_split *p = &c->s->piece[piece];
+    const csv_input *in = &c->s->input[p->input];
+    uint8_t *buffer;
+    csv_piece counted;
+    *start = in->header;
+    if (piece == c->s->split[in->first_split].first_piece)
+        return STATUS_OK;
+    *start = CSV_NOWHERE;
+    TRY(memory_new(&buffer, (size_t)(p->to - p->from) + 2, "a read buffer"));
+    status st = csv_file_count(&in->file, p->from, p->to, buffer, (size_t)(p->to - p->from) + 2, &counted);
+    free(buffer);
+    TRY(st);
+    int64_t most = 0, records;
+    for (int s = 0; s < CSV_STATES; s++) {
+        if (counted.first[s] == CSV_NOWHERE)
+            continue;
+        TRY(try_start(c, &in->file, counted.first[s], p->to, c->out->input[p->input].width, &records));
+        if (records > most)
+            *start = counted.first[s];
+        most = records > most ? records : most;
+    }
+    return STATUS_OK;
+}
+
+/* Pieces [first, end) of one input, into found[] of each: the record behind the run is looked for too, and tells whether the next rank has guessed well. */
+static status read_run(check_state *c, int64_t first, int64_t end, csv_piece *found, seam *run)
+{
+    const csv_input *in = &c->s->input[c->s->piece[first].input];
+    const csv_columns *at = &c->out->input[c->s->piece[first].input];
+    csv_event event;
+    for (int64_t k = first; k < end; k++)
+        found[k - first] = (csv_piece){.first = {CSV_NOWHERE, CSV_NOWHERE}};
+    TRY(guess_start(c, first, &run->begin));
+    run->good = run->begin != CSV_NOWHERE;
+    run->after = CSV_NOWHERE;
+    TRY(csv_reader_begin(c->reader, &in->file, &(csv_range){.first = run->begin, .to = in->file.bytes, .record = 1, .width = at->width}));
+    for (int64_t k = first; run->good;) {
+        TRY(csv_reader_next(c->reader, &event));
+        if (event != CSV_RECORD) {
+            run->good = event == CSV_END;
+            break;
+        }
+        uint64_t byte = csv_reader_byte(c->reader);
+        while (k < end && byte >= c->s->piece[k].to)
+            k++;
+        if (k == end) {
+            run->after = byte;
+            break;
+        }
+        csv_piece *p = &found[k - first];
+        if (p->records[CSV_OUTSIDE]++ == 0)
+            p->first[CSV_OUTSIDE] = byte;
+        csv_fault fault = {.kind = CSV_FINE};
+        if (byte != in->header)
+            TRY(check_row(c, at, &fault));
+        run->good = fault.kind == CSV_FINE;
+    }
+    return STATUS_OK;
+}
+
+static status read_mine(check_state *c, int64_t first, int64_t end, csv_piece *found, seam *mine)
+{
+    mine->good = true;
+    TRY(find_headers(c, &mine->good));
+    check_labels(c);
+    mine->good = mine->good && c->first.fault.kind == CSV_FINE;
+    for (int64_t k = first, next; k < end && mine->good; k = next) {
+        int64_t input = c->s->piece[k].input;
+        seam run = {0};
+        for (next = k + 1; next < end && c->s->piece[next].input == input; next++) {
+        }
+        TRY(read_run(c, k, next, found + (k - first), &run));
+        if (k == first) {
+            mine->any = true;
+            mine->inside = k != c->s->split[c->s->input[input].first_split].first_piece;
+            mine->first_input = input;
+            mine->begin = run.begin;
+        }
+        mine->last_input = input;
+        mine->after = run.after;
+        mine->good = run.good;
+    }
+    return STATUS_OK;
+}
+
+/* Whether each rank has begun where the one before it left off. */
+static bool seams_fit(const seam *all, int ranks)
+{
+    const seam *left = NULL;
+    for (int r = 0; r < ranks; r++) {
+        if (!all[r].good)
+            return false;
+        if (!all[r].any)
+            continue;
+        if (all[r].inside && !(left && left->last_input == all[r].first_input && left->after == all[r].begin))
+            return false;
+        left = &all[r];
+    }
+    return true;
+}
+
+/* Collective, but nobody waits before its run is read. *done: the splits are counted, and all is well; else nothing is known but that. */
+static status check_at_once(check_state *c, const share *own, bool *done)
+{
+    int64_t first = own->first, end = own->end;
+    csv_piece *found = NULL;
+    seam mine = {0}, *all = NULL;
+    status st = own->st;
+    if (st == STATUS_OK)
+        st = memory_new(&found, (size_t)(end - first) * sizeof *found, "counts of pieces");
+    if (st == STATUS_OK)
+        st = memory_new(&all, (size_t)comm_size() * sizeof *all, "the shares of the ranks");
+    if (st == STATUS_OK && read_mine(c, first, end, found, &mine) != STATUS_OK)
+        mine.good = false; /* what is wrong will be found once more */
+    TRY_DONE(comm_agree(st));
+    comm_all_gather(&mine, sizeof mine, all);
+    if (seams_fit(all, comm_size()))
+        TRY_DONE(splits_take_counts(c->s, found, first, end));
+    *done = c->s->counted;
+    for (int64_t i = 0; i < c->s->inputs; i++)
+        *done = *done && c->s->input[i].records > 1;
+done:
+    free(found);
+    free(all);
+    return st;
+}
+
+/* ---- the whole ---- */
+
 /* The first fault of all ranks; rank 0 says it for all. */
 static status agree_on_fault(check_state *c)
 {
@@ -197,13 +375,34 @@ static status agree_on_fault(check_state *c)
     return comm_agree(csv_fault_fail(&c->s->input[first.input].file, &first.fault));
 }
 
-status check_inputs(const csv_splits *s, const check_rules *rules, const uint64_t *busy, check_result *out)
+/* As if nothing had been read. */
+static status forget_columns(check_state *c)
+{
+    check_free(c->out, c->s->inputs);
+    c->first = (check_fault){0};
+    return memory_new(&c->out->input, (size_t)c->s->inputs * sizeof *c->out->input, "the columns of the inputs");
+}
+
+static status check_counted(check_state *c, const share *own)
+{
+    status st = own->st;
+    if (st == STATUS_OK)
+        st = forget_columns(c);
+    if (st == STATUS_OK)
+        st = check_mine(c, own->first, own->end);
+    TRY(comm_agree(st));
+    return agree_on_fault(c);
+}
+
+status check_inputs(csv_splits *s, const check_rules *rules, const uint64_t *busy, check_result *out)
 {
     check_state c = {.s = s, .rules = rules, .out = out};
     int64_t ranks = comm_size(), *first = NULL;
     uint64_t *idle = NULL;
+    share own = {0};
+    bool done = false;
     *out = (check_result){0};
-    status st = memory_new(&out->input, (size_t)s->inputs * sizeof *out->input, "the columns of the inputs");
+    status st = forget_columns(&c);
     if (st == STATUS_OK)
         st = memory_new(&first, (size_t)(ranks + 1) * sizeof *first, "the shares of the ranks");
     if (st == STATUS_OK)
@@ -214,10 +413,16 @@ status check_inputs(const csv_splits *s, const check_rules *rules, const uint64_
         st = csv_reader_create(rules->memory, &c.reader);
     if (st == STATUS_OK) {
         splits_deal(s, NULL, busy ? busy : idle, ranks, first);
-        st = check_mine(&c, first[comm_rank()], first[comm_rank() + 1]);
+        own = (share){.first = first[comm_rank()], .end = first[comm_rank() + 1]};
     }
-    TRY_DONE(comm_agree(st));
-    TRY_DONE(agree_on_fault(&c));
+    own.st = st;
+    if (!s->counted && s->inputs && s->input[0].file.dialect == CSV_STRICT)
+        TRY_DONE(check_at_once(&c, &own, &done));
+    if (!s->counted)
+        TRY_DONE(splits_count(s));
+    if (!done)
+        TRY_DONE(check_counted(&c, &own));
+    out->at_once = done;
     TRY_DONE(langs_unite(&out->langs));
     comm_sum_int64(&out->rows, 1);
 done:

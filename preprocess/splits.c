@@ -124,8 +124,10 @@ static void compose(csv_splits *s, const uint8_t *counted)
 {
     int64_t input = -1;
     walk w = {0};
-    for (int64_t i = 0; i < s->inputs; i++)
+    for (int64_t i = 0; i < s->inputs; i++) {
         s->input[i].header = CSV_NOWHERE;
+        s->input[i].records = 0;
+    }
     for (int64_t j = 0; j < s->count; j++) {
         csv_split *split = &s->split[j];
         csv_input *in = &s->input[split->input];
@@ -145,30 +147,43 @@ static void compose(csv_splits *s, const uint8_t *counted)
     }
 }
 
-static status count_all(csv_splits *s)
+/* Collective. `st`: how this rank's counting ended. */
+static status share_counts(csv_splits *s, const void *mine, int64_t first, int64_t end, status st)
 {
-    uint8_t *mine = NULL, *all = NULL;
-    size_t *bytes = NULL, each = counted_bytes(s);
-    int64_t ranks = comm_size(), rank = comm_rank();
-    int64_t first = s->pieces / ranks * rank + s->pieces % ranks * rank / ranks;
-    int64_t end = s->pieces / ranks * (rank + 1) + s->pieces % ranks * (rank + 1) / ranks;
-    status st = memory_new(&mine, (size_t)(end - first) * each, "counts of pieces");
+    uint8_t *all = NULL;
+    size_t *bytes = NULL, own_bytes = (size_t)(end - first) * counted_bytes(s);
     if (st == STATUS_OK)
-        st = memory_new(&all, (size_t)s->pieces * each, "counts of pieces");
+        st = memory_new(&all, (size_t)s->pieces * counted_bytes(s), "counts of pieces");
     if (st == STATUS_OK)
-        st = memory_new(&bytes, (size_t)ranks * sizeof *bytes, "counts of pieces");
-    if (st == STATUS_OK)
-        st = count_mine(s, first, end, mine);
+        st = memory_new(&bytes, (size_t)comm_size() * sizeof *bytes, "counts of pieces");
     TRY_DONE(comm_agree(st));
-    size_t own_bytes = (size_t)(end - first) * each;
     comm_all_gather(&own_bytes, sizeof own_bytes, bytes);
     comm_all_gather_parts(mine, bytes, all);
     compose(s, all);
+    s->counted = true;
 done:
-    free(mine);
     free(all);
     free(bytes);
     return st;
+}
+
+status splits_count(csv_splits *s)
+{
+    uint8_t *mine = NULL;
+    int64_t ranks = comm_size(), rank = comm_rank();
+    int64_t first = s->pieces / ranks * rank + s->pieces % ranks * rank / ranks;
+    int64_t end = s->pieces / ranks * (rank + 1) + s->pieces % ranks * (rank + 1) / ranks;
+    status st = memory_new(&mine, (size_t)(end - first) * counted_bytes(s), "counts of pieces");
+    if (st == STATUS_OK)
+        st = count_mine(s, first, end, mine);
+    st = share_counts(s, mine, first, end, st);
+    free(mine);
+    return st;
+}
+
+status splits_take_counts(csv_splits *s, const csv_piece *mine, int64_t first, int64_t end)
+{
+    return share_counts(s, mine, first, end, STATUS_OK);
 }
 
 status splits_open(const splits_request *q, csv_splits *out)
@@ -188,7 +203,7 @@ status splits_open(const splits_request *q, csv_splits *out)
         st = memory_new(&out->piece, (size_t)out->pieces * sizeof *out->piece, "the pieces of the splits");
     TRY(comm_agree(st));
     lay_out(out, q->split_bytes);
-    return count_all(out);
+    return STATUS_OK;
 }
 
 void splits_close(csv_splits *s)

@@ -3,10 +3,11 @@
  *
  *     splits s;
  *     TRY(splits_open(&(splits_request){.path = paths, .count = count, .split_bytes = 64 << 20}, &s));          // collective
+ *     TRY(splits_count(&s));                                 // collective; or check_inputs, which does it by the way
  *     TRY(splits_deal(&s, NULL, busy, first));               // runs of pieces for the ranks: [first[r], first[r + 1])
  *     splits_close(&s);
  *
- * Opening reads every byte once, shared over the ranks, in pieces of at most 128 KiB that nest in the splits: each piece is counted for both
+ * Counting reads every byte once, shared over the ranks, in pieces of at most 128 KiB that nest in the splits: each piece is counted for both
  * states that it can be entered in, and the counts are composed in file order, so every rank knows of every piece and split where its first
  * record starts and which number it has. So work can be dealt evenly, whatever the splits are.
  */
@@ -38,6 +39,7 @@ typedef struct csv_splits {
     csv_split *split; /* in order of input, then place */
     int64_t pieces;
     csv_split *piece; /* likewise */
+    bool counted;     /* what is said of records, and of the header, is known */
 } csv_splits;
 
 typedef struct splits_request {
@@ -47,8 +49,13 @@ typedef struct splits_request {
     char delimiter;     /* 0: a comma */
     csv_dialect dialect;
 } splits_request;
-/* Collective. Errors: STATUS_INPUT, STATUS_IO, STATUS_USAGE for more splits than can be named. */
+/* Collective. Opens the inputs and lays out the splits. Errors: STATUS_INPUT, STATUS_IO, STATUS_USAGE for more splits than can be named. */
 status splits_open(const splits_request *request, csv_splits *out);
+/* Collective. Errors: STATUS_IO, STATUS_RESOURCE. */
+status splits_count(csv_splits *s);
+/* Collective. The same from what the ranks know already of pieces of the strict dialect, each of its run [first, end); the runs follow each other
+ * from the first piece to the last. */
+status splits_take_counts(csv_splits *s, const csv_piece *mine, int64_t first, int64_t end);
 void splits_close(csv_splits *s);
 /* Rows of a split: its records without the header. Local. */
 int64_t splits_rows(const csv_split *s);

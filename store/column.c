@@ -73,7 +73,7 @@ status column_create(hid_t file, const char *path, const char *name, column_type
 }
 
 /* The chunk that ends with row count - 1. */
-static status write_chunk(column_writer *w, chunk_codec *codec)
+status column_flush(column_writer *w, chunk_codec *codec)
 {
     const uint8_t *packed;
     size_t bytes;
@@ -100,7 +100,7 @@ status column_append(column_writer *w, chunk_codec *codec, const void *values, i
         from += (size_t)n * row;
         count -= n;
         if (w->count % ROWFILE_CHUNK == 0)
-            TRY(write_chunk(w, codec));
+            TRY(column_flush(w, codec));
     }
     return STATUS_OK;
 }
@@ -111,7 +111,7 @@ status column_finish(column_writer *w, chunk_codec *codec)
     if (filled > 0) {
         size_t used = (size_t)filled * w->width * (size_t)w->across;
         memset(w->buffer + used, 0, chunk_bytes(w->width, w->across) - used);
-        TRY(write_chunk(w, codec));
+        TRY(column_flush(w, codec));
     }
     h5_enter();
     hid_t set = w->set;
@@ -244,11 +244,23 @@ static status cache_chunk(column *c, chunk_codec *codec, int64_t chunk)
     return STATUS_OK;
 }
 
-status column_read(column *c, chunk_codec *codec, int64_t first, int64_t count, void *values)
+static status check_range(const column *c, int64_t first, int64_t count)
 {
     if (first < 0 || count < 0 || first > c->count - count)
         return fail(STATUS_INPUT, "%s: set %s has %lld values; %lld from %lld on were asked for", c->path, c->name, (long long)c->count,
                     (long long)count, (long long)first);
+    return STATUS_OK;
+}
+
+status column_load(column *c, chunk_codec *codec, int64_t first)
+{
+    TRY(check_range(c, first, 1));
+    return cache_chunk(c, codec, first / ROWFILE_CHUNK);
+}
+
+status column_read(column *c, chunk_codec *codec, int64_t first, int64_t count, void *values)
+{
+    TRY(check_range(c, first, count));
     size_t row = c->width * (size_t)c->across;
     uint8_t *to = values;
     while (count > 0) {

@@ -77,8 +77,7 @@ static status open_whole(rowfile *f, const char *path)
     TRY(memory_new(&f->path, strlen(path) + 1, "a path"));
     memcpy(f->path, path, strlen(path));
     TRY(open_file(f));
-    TRY(open_sets(f));
-    return memory_new(&f->label, (size_t)f->meta.labels * sizeof *f->label, "labels");
+    return open_sets(f);
 }
 
 status rowfile_open(const char *path, rowfile **out)
@@ -109,9 +108,8 @@ void rowfile_free(rowfile *f)
     chunk_codec_clear(&f->codec);
     rowfile_meta_free(&f->meta);
     free(f->path);
-    free(f->token);
-    free(f->id);
-    free(f->label);
+    free(f->token.bytes);
+    free(f->id.bytes);
     free(f);
 }
 
@@ -137,15 +135,26 @@ static status read_set(rowfile *f, int set, int64_t first, int64_t count, void *
     return column_read(&f->set[set], &f->codec, first, count, values);
 }
 
+static status offset_fail(const rowfile *f, int set, int64_t index, int64_t value, int64_t most)
+{
+    return fail(STATUS_INPUT, "%s: set %s: value %lld is %lld, out of order or of range (0 to %lld); make the file again", f->path,
+                set_table[set].name, (long long)index, (long long)value, (long long)most);
+}
+
 /* Offsets ascend and stay within the set they point into, so that what is read by them needs no further check. */
 static status read_offsets(rowfile *f, int set, int64_t most, int64_t first, int64_t count, int64_t *offsets)
 {
     TRY(read_set(f, set, first, count, offsets));
     for (int64_t i = 0; i < count; i++)
         if (offsets[i] < (i > 0 ? offsets[i - 1] : 0) || offsets[i] > most || (i > 0 && offsets[i] - offsets[i - 1] > INT32_MAX))
-            return fail(STATUS_INPUT, "%s: set %s: value %lld is %lld, out of order or of range (0 to %lld); make the file again", f->path,
-                        set_table[set].name, (long long)(first + i), (long long)offsets[i], (long long)most);
+            return offset_fail(f, set, first + i, offsets[i], most);
     return STATUS_OK;
+}
+
+static status index_fail(const rowfile *f, int set, int64_t row, unsigned value, int64_t entries)
+{
+    return fail(STATUS_INPUT, "%s: set %s: row %lld has entry %u of a list of %lld; make the file again", f->path, set_table[set].name,
+                (long long)row, value, (long long)entries);
 }
 
 static status read_indices(rowfile *f, int set, int64_t entries, int64_t first, int64_t count, uint16_t *values)
@@ -153,8 +162,7 @@ static status read_indices(rowfile *f, int set, int64_t entries, int64_t first, 
     TRY(read_set(f, set, first, count, values));
     for (int64_t i = 0; i < count; i++)
         if (values[i] >= entries)
-            return fail(STATUS_INPUT, "%s: set %s: row %lld has entry %u of a list of %lld; make the file again", f->path, set_table[set].name,
-                        (long long)(first + i), values[i], (long long)entries);
+            return index_fail(f, set, first + i, values[i], entries);
     return STATUS_OK;
 }
 
@@ -213,37 +221,76 @@ status rowfile_read_ids(rowfile *f, int64_t first_row, int64_t count, char **byt
 
 /* ---- one row ---- */
 
-static status hold(void *buffer, size_t *capacity, size_t bytes)
+/* Rows are mostly read one after another: each value is taken where it lies in its set's chunk, which is checked and unpacked once. */
+static inline status value_at(rowfile *f, int set, int64_t index, const void **value)
 {
-    if (bytes <= *capacity)
-        return STATUS_OK;
-    TRY(memory_grow(buffer, bytes + bytes / 2, "a row"));
-    *capacity = bytes + bytes / 2;
+    return column_at(&f->set[set], &f->codec, index, value);
+}
+
+static status row_range(rowfile *f, int set, int64_t most, int64_t index, int64_t *from, int64_t *count)
+{
+    const void *value;
+    int64_t range[2];
+    for (int i = 0; i < 2; i++) {
+        TRY(value_at(f, set, index + i, &value));
+        memcpy(&range[i], value, sizeof range[i]);
+        if (range[i] < (i > 0 ? range[0] : 0) || range[i] > most || (i > 0 && range[1] - range[0] > INT32_MAX))
+            return offset_fail(f, set, index + i, range[i], most);
+    }
+    *from = range[0];
+    *count = range[1] - range[0];
     return STATUS_OK;
+}
+
+/* Values that cross the end of a chunk are put together in a buffer of the row's own. */
+static status row_values(rowfile *f, int set, int64_t from, int64_t count, held *own, const void **values)
+{
+    *values = NULL;
+    if (count == 0)
+        return STATUS_OK;
+    if (from % ROWFILE_CHUNK + count <= ROWFILE_CHUNK)
+        return value_at(f, set, from, values);
+    size_t bytes = (size_t)count * f->set[set].width;
+    if (bytes > own->capacity) {
+        TRY(memory_grow(&own->bytes, bytes + bytes / 2, "a row"));
+        own->capacity = bytes + bytes / 2;
+    }
+    *values = own->bytes;
+    return read_set(f, set, from, count, own->bytes);
+}
+
+static status row_entry(rowfile *f, int set, int64_t entries, int64_t index, uint16_t *entry)
+{
+    const void *value;
+    TRY(value_at(f, set, index, &value));
+    memcpy(entry, value, sizeof *entry);
+    return *entry < entries ? STATUS_OK : index_fail(f, set, index, *entry, entries);
 }
 
 status rowfile_read_row_unhashed(rowfile *f, int64_t index, rowfile_row *r)
 {
-    int64_t token[2], id[2];
+    int64_t token, id, id_bytes;
+    const void *value;
     *r = (rowfile_row){0};
     if (index < 0 || index >= f->rows)
         return fail(STATUS_INPUT, "%s: row %lld was asked for; it has %lld", f->path, (long long)index, (long long)f->rows);
-    TRY(rowfile_read_offsets(f, index, 2, token));
-    TRY(read_offsets(f, SET_ID_OFFSETS, f->id_bytes, index, 2, id));
-    r->tokens = token[1] - token[0];
-    r->id_bytes = (size_t)(id[1] - id[0]);
-    TRY(hold(&f->token, &f->token_capacity, (size_t)r->tokens * sizeof *f->token));
-    TRY(hold(&f->id, &f->id_capacity, r->id_bytes));
-    TRY(read_set(f, SET_TOKENS, token[0], r->tokens, f->token));
-    TRY(read_set(f, SET_ID_BYTES, id[0], (int64_t)r->id_bytes, f->id));
-    TRY(rowfile_read_labels(f, index, 1, f->label));
-    TRY(rowfile_read_numbers(f, index, 1, &r->number));
-    TRY(rowfile_read_sources(f, index, 1, &r->source));
-    TRY(rowfile_read_langs(f, index, 1, &r->lang));
-    TRY(rowfile_read_text_hashes(f, index, 1, &r->text_hash));
-    r->id = f->id;
-    r->token = f->token;
-    r->label = f->label;
+    TRY(row_range(f, SET_OFFSETS, f->tokens, index, &token, &r->tokens));
+    TRY(row_range(f, SET_ID_OFFSETS, f->id_bytes, index, &id, &id_bytes));
+    TRY(row_values(f, SET_TOKENS, token, r->tokens, &f->token, &value));
+    r->token = value;
+    TRY(row_values(f, SET_ID_BYTES, id, id_bytes, &f->id, &value));
+    r->id = value;
+    r->id_bytes = (size_t)id_bytes;
+    if (f->meta.labels > 0) {
+        TRY(value_at(f, SET_LABEL, index, &value));
+        r->label = value;
+    }
+    TRY(value_at(f, SET_NUMBER, index, &value));
+    memcpy(&r->number, value, sizeof r->number);
+    TRY(row_entry(f, SET_SOURCE, f->meta.sources, index, &r->source));
+    TRY(row_entry(f, SET_LANG, f->meta.langs, index, &r->lang));
+    TRY(value_at(f, SET_TEXT_HASH, index, &value));
+    memcpy(&r->text_hash, value, sizeof r->text_hash);
     return STATUS_OK;
 }
 

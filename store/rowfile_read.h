@@ -5,6 +5,11 @@
 #include "store/rowfile.h"
 #include "store/sets.h"
 
+typedef struct held {
+    uint8_t *bytes;
+    size_t capacity;
+} held;
+
 struct rowfile {
     char *path;
     hid_t file;
@@ -12,11 +17,7 @@ struct rowfile {
     column set[SETS];
     chunk_codec codec;
     int64_t rows, tokens, id_bytes;
-    /* the row that rowfile_read_row gave out last */
-    uint32_t *token;
-    char *id;
-    float *label;
-    size_t token_capacity, id_capacity;
+    held token, id; /* of the row that rowfile_read_row gave out last, where it crosses the end of a chunk */
 };
 
 #endif

@@ -9,6 +9,8 @@
 #include "store/meta.h"
 #include "store/sets.h"
 
+enum { HASHES = 16384 };
+
 struct rowfile_writer {
     atomic_file target;
     hid_t file;
@@ -19,6 +21,8 @@ struct rowfile_writer {
     float *label; /* C canonical labels of the row in hand */
     FILE *hashes; /* rowfile_leave_hashes */
     char *hashes_path;
+    uint64_t *hash; /* HASHES of them, of which `hashed` are not yet in the file */
+    size_t hashed;
 };
 
 static void free_writer(rowfile_writer *w)
@@ -36,6 +40,7 @@ static void free_writer(rowfile_writer *w)
     if (w->hashes)
         fclose(w->hashes);
     free(w->hashes_path);
+    free(w->hash);
     free(w);
 }
 
@@ -130,6 +135,7 @@ status rowfile_leave_hashes(rowfile_writer *w)
         w->hashes_path = NULL;
         return fail(STATUS_RESOURCE, "out of memory: a path");
     }
+    TRY(memory_new(&w->hash, HASHES * sizeof *w->hash, "hashes of rows"));
     w->hashes = fopen(w->hashes_path, "wb");
     return w->hashes ? STATUS_OK : hashes_fail(w);
 }
@@ -143,12 +149,19 @@ void rowfile_forget_hashes(const char *path)
     free(left);
 }
 
+static status write_hashes(rowfile_writer *w)
+{
+    size_t count = w->hashed;
+    w->hashed = 0;
+    return fwrite(w->hash, sizeof *w->hash, count, w->hashes) == count ? STATUS_OK : hashes_fail(w);
+}
+
 static status put_hash(rowfile_writer *w, const rowfile_row *r)
 {
     if (!w->hashes)
         return STATUS_OK;
-    uint64_t hash = rowfile_row_hash(r, w->meta.lang[r->lang], w->meta.labels);
-    return fwrite(&hash, sizeof hash, 1, w->hashes) == 1 ? STATUS_OK : hashes_fail(w);
+    w->hash[w->hashed++] = rowfile_row_hash(r, w->meta.lang[r->lang], w->meta.labels);
+    return w->hashed == HASHES ? write_hashes(w) : STATUS_OK;
 }
 
 void rowfile_pack_quickly(rowfile_writer *w)
@@ -169,13 +182,13 @@ status rowfile_append(rowfile_writer *w, const rowfile_row *r)
     w->tokens += r->tokens;
     w->id_bytes += (int64_t)r->id_bytes;
     TRY(column_append(&w->set[SET_TOKENS], c, r->token, r->tokens));
-    TRY(column_append(&w->set[SET_OFFSETS], c, &w->tokens, 1));
+    TRY(column_put(&w->set[SET_OFFSETS], c, &w->tokens, sizeof w->tokens));
     TRY(column_append(&w->set[SET_ID_BYTES], c, r->id, (int64_t)r->id_bytes));
-    TRY(column_append(&w->set[SET_ID_OFFSETS], c, &w->id_bytes, 1));
-    TRY(column_append(&w->set[SET_NUMBER], c, &r->number, 1));
-    TRY(column_append(&w->set[SET_SOURCE], c, &r->source, 1));
-    TRY(column_append(&w->set[SET_LANG], c, &r->lang, 1));
-    TRY(column_append(&w->set[SET_TEXT_HASH], c, &r->text_hash, 1));
+    TRY(column_put(&w->set[SET_ID_OFFSETS], c, &w->id_bytes, sizeof w->id_bytes));
+    TRY(column_put(&w->set[SET_NUMBER], c, &r->number, sizeof r->number));
+    TRY(column_put(&w->set[SET_SOURCE], c, &r->source, sizeof r->source));
+    TRY(column_put(&w->set[SET_LANG], c, &r->lang, sizeof r->lang));
+    TRY(column_put(&w->set[SET_TEXT_HASH], c, &r->text_hash, sizeof r->text_hash));
     if (m->labels == 0)
         return STATUS_OK;
     for (int64_t i = 0; i < m->labels; i++)
@@ -185,6 +198,8 @@ status rowfile_append(rowfile_writer *w, const rowfile_row *r)
 
 static status finish(rowfile_writer *w, rowfile_summary *summary)
 {
+    if (w->hashes)
+        TRY(write_hashes(w));
     if (w->hashes && fflush(w->hashes) != 0)
         return hashes_fail(w);
     for (int i = 0; i < SETS; i++)

@@ -53,6 +53,7 @@ static status read_file(char *path, int64_t split, char delimiter, csv_reader *r
     int64_t width;
     json_t *header = json_array(), *records = json_array();
     TRY(splits_open(&(splits_request){.path = &path, .count = 1, .split_bytes = split, .delimiter = delimiter, .dialect = CSV_PANDAS}, &s));
+    TRY(splits_count(&s));
     TRY(read_header(&s, r, header, &width));
     for (int64_t i = 0; i < s.count && event != CSV_FAULT; i++) {
         csv_range range = splits_range(&s.split[i], width);

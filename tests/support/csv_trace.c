@@ -91,6 +91,7 @@ void trace_read(const char *path, int64_t split_bytes, int64_t memory, csv_trace
     csv_reader *r = reader_of(memory);
     int64_t counted = 0;
     ck_ok(splits_open(&(splits_request){.path = (char *[]){(char *)path}, .count = 1, .split_bytes = split_bytes}, &s));
+    ck_ok(splits_count(&s));
     int64_t width = width_of(r, &s.input[0]);
     if (s.input[0].file.utf16)
         set_fault(out, CSV_UTF16, -1, 0);

@@ -51,6 +51,7 @@ static void digest(const char *path, int64_t split_bytes, char hex[HASH_HEX], in
     hash_sha256 *h;
     csv_event event;
     ck_ok(splits_open(&(splits_request){.path = (char *[]){(char *)path}, .count = 1, .split_bytes = split_bytes}, &s));
+    ck_ok(splits_count(&s));
     ck_ok(csv_reader_create(memory, &r));
     ck_ok(hash_sha256_begin(&h));
     int64_t width = 0;

@@ -68,6 +68,7 @@ static void compare_at(const uint8_t *p, size_t n, const slow_pandas *slow, int6
     snprintf(what, sizeof what, "split %lld of %zu bytes: %s", (long long)split, n, shown);
     const splits_request request = {.path = (char *[]){path}, .count = 1, .split_bytes = split, .dialect = CSV_PANDAS, .delimiter = delimiter};
     ck_ok(splits_open(&request, &s));
+    ck_ok(splits_count(&s));
     int64_t header, width = width_of(&s, r, &header), seen = 0;
     csv_event event = CSV_END;
     for (int64_t i = 0; i < s.count && event != CSV_FAULT; i++) {
@@ -230,6 +231,7 @@ START_TEST(limits_are_kept)
         trace_write_file(path, p, n);
         ck_ok(csv_reader_create(LEAST, &r));
         ck_ok(splits_open(&(splits_request){.path = (char *[]){path}, .count = 1, .split_bytes = 1 << 20, .dialect = CSV_PANDAS}, &s));
+        ck_ok(splits_count(&s));
         csv_range range = splits_range(&s.split[0], 2);
         ck_ok(csv_reader_begin(r, &s.input[0].file, &range));
         do
