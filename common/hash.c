@@ -94,20 +94,50 @@ status hash_sha256_file(const char *path, char hex[HASH_HEX])
     return st;
 }
 
+struct hash_xxh3_stream {
+    XXH3_state_t *state;
+};
+
+status hash_xxh3_begin(hash_xxh3_stream **out)
+{
+    hash_xxh3_stream *h;
+    TRY(memory_new(&h, sizeof *h, "a hash"));
+    h->state = XXH3_createState();
+    if (!h->state) {
+        free(h);
+        return fail(STATUS_RESOURCE, "out of memory: a hash");
+    }
+    XXH3_64bits_reset(h->state);
+    *out = h;
+    return STATUS_OK;
+}
+
+void hash_xxh3_add(hash_xxh3_stream *h, const void *p, size_t n)
+{
+    XXH3_64bits_update(h->state, p, n);
+}
+
+uint64_t hash_xxh3_end(hash_xxh3_stream *h)
+{
+    if (!h)
+        return 0;
+    uint64_t hash = XXH3_64bits_digest(h->state);
+    XXH3_freeState(h->state);
+    free(h);
+    return hash;
+}
+
 static void add_xxh3(void *hash, const void *p, size_t n)
 {
-    XXH3_64bits_update(hash, p, n);
+    hash_xxh3_add(hash, p, n);
 }
 
 status hash_xxh3_file(const char *path, uint64_t *hash)
 {
-    XXH3_state_t *h = XXH3_createState();
-    if (!h)
-        return fail(STATUS_RESOURCE, "out of memory: a hash");
-    XXH3_64bits_reset(h);
+    hash_xxh3_stream *h;
+    TRY(hash_xxh3_begin(&h));
     status st = read_blocks(path, add_xxh3, h);
-    *hash = XXH3_64bits_digest(h);
-    XXH3_freeState(h);
+    *hash = hash_xxh3_end(h);
     return st;
 }
 

@@ -30,6 +30,11 @@ uint32_t hash_crc32_join(uint32_t first, uint32_t second, size_t second_bytes);
 /* XXH3-64 with seed 0. */
 uint64_t hash_xxh3(const void *p, size_t n);
 uint64_t hash_xxh3_seeded(const void *p, size_t n, uint64_t seed);
+/* The same of bytes that come one after another; end gives the hash and frees (0 and fine on NULL). */
+typedef struct hash_xxh3_stream hash_xxh3_stream;
+status hash_xxh3_begin(hash_xxh3_stream **out);
+void hash_xxh3_add(hash_xxh3_stream *h, const void *p, size_t n);
+uint64_t hash_xxh3_end(hash_xxh3_stream *h);
 status hash_xxh3_file(const char *path, uint64_t *hash); /* as hash_sha256_file */
 
 /* One element of a tensor's state hash: a bijective mix of (index, bits), summed mod 2^64 by the caller, so that order and slicing do not matter. */

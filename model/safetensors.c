@@ -2,7 +2,6 @@
 
 #include "common/files.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -211,7 +210,7 @@ static status header_text(const safetensors_item *items, size_t count, char **ou
     return STATUS_OK;
 }
 
-status safetensors_write(FILE *stream, const char *path, const safetensors_item *items, size_t count)
+status safetensors_write(large_file *file, const safetensors_item *items, size_t count)
 {
     char *text = NULL;
     size_t n = 0;
@@ -219,11 +218,11 @@ status safetensors_write(FILE *stream, const char *path, const safetensors_item 
     unsigned char length[8];
     for (int i = 0; i < 8; i++)
         length[i] = (unsigned char)((uint64_t)n >> 8 * i);
-    int bad = fwrite(length, 1, sizeof length, stream) != sizeof length || fwrite(text, 1, n, stream) != n;
-    for (size_t i = 0; i < count && !bad; i++) {
-        size_t bytes = (size_t)item_bytes(&items[i]);
-        bad = bytes && fwrite(items[i].data, 1, bytes, stream) != bytes;
-    }
+    status st = large_file_add(file, length, sizeof length);
+    if (st == STATUS_OK)
+        st = large_file_add(file, text, n);
     free(text);
-    return bad ? file_output_error(errno, path, 0) : STATUS_OK;
+    for (size_t i = 0; i < count && st == STATUS_OK; i++)
+        st = large_file_add(file, items[i].data, (size_t)item_bytes(&items[i]));
+    return st;
 }

@@ -1,15 +1,14 @@
 /* The safetensors format: 8 bytes of header length (little-endian), a JSON header, the tensors' bytes end to end.
  *
  *     TRY(safetensors_read(file));                                   // from weights_file_open: fills file->entries
- *     TRY(safetensors_write(stream, "x.safetensors", list, n));      // stream is the caller's, e.g. atomic_file.stream
+ *     TRY(safetensors_write(&file, list, n));                        // a large_file of the caller's
  *
  * Local.
  */
 #ifndef FRETSAW_MODEL_SAFETENSORS_H
 #define FRETSAW_MODEL_SAFETENSORS_H
 
-#include <stdio.h>
-
+#include "common/large_file.h"
 #include "model/weights_file.h"
 
 /* Reads the header of the mapped file and checks what the reference checks: header length, UTF-8, JSON, no name twice, known types,
@@ -24,7 +23,7 @@ typedef struct safetensors_item {
     const float *data;
 } safetensors_item;
 
-/* Writes header ({"format": "pt"} as metadata, padded so that data starts on 8 bytes) and data in the order given. STATUS_IO with `path`. */
-status safetensors_write(FILE *stream, const char *path, const safetensors_item *items, size_t count);
+/* Writes header ({"format": "pt"} as metadata, padded so that data starts on 8 bytes) and data in the order given. */
+status safetensors_write(large_file *file, const safetensors_item *items, size_t count);
 
 #endif

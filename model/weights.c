@@ -309,23 +309,20 @@ status weights_load(const weights_file *file, const tensor_table *table, uint64_
 
 /* ---- out ---- */
 
-status weights_save(const char *path, const tensor_table *table, const float *arena)
+status weights_save(const char *path, const tensor_table *table, const float *arena, large_file *file)
 {
-    status st;
-    atomic_file f = {0};
     safetensors_item *items = NULL;
     TRY(memory_new(&items, (size_t)table->count * sizeof *items, "saving weights"));
     for (int i = 0; i < table->count; i++) {
         const tensor *t = &table->tensors[i];
         items[i] = (safetensors_item){t->name, t->dims, t->shape, arena + t->first};
     }
-    TRY_DONE(file_atomic_begin(path, &f));
-    st = safetensors_write(f.stream, path, items, (size_t)table->count);
-    if (st == STATUS_OK)
-        st = file_atomic_commit(&f);
-    else
-        file_atomic_abandon(&f);
-done:
+    status st = large_file_begin(path, (uint64_t)table->parameters * sizeof *arena, LARGE_FILE_HASHED, file);
+    if (st == STATUS_OK) {
+        st = safetensors_write(file, items, (size_t)table->count);
+        if (st != STATUS_OK)
+            large_file_abandon(file);
+    }
     free(items);
     return st;
 }

@@ -5,7 +5,8 @@
  *     TRY(tensor_table_create(&config, outputs, weights_have_pooler(file), &table));
  *     TRY(weights_load(file, table, seed, arena, &report));          // arena: table->parameters floats on the host
  *     printf("%s", report.notes);
- *     TRY(weights_save("runs/one/best/model.safetensors", table, arena));
+ *     TRY(weights_save("runs/one/.best.tmp/model.safetensors", table, arena, &file));
+ *     TRY(large_file_end(&file, &hash));
  *
  * Names may have the prefix "bert." or not, and LayerNorm.gamma and .beta instead of .weight and .bias. The pooler is kept when
  * the table has one; position_ids, cls.* (pretraining heads) and other strangers outside the encoder are left out and noted. Local.
@@ -16,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/large_file.h"
 #include "common/status.h"
 #include "model/tensors.h"
 #include "model/weights_file.h"
@@ -41,7 +43,8 @@ status weights_load(const weights_file *file, const tensor_table *table, uint64_
 /* The same, spread over a pool (NULL: the caller alone). */
 status weights_load_threads(const weights_file *file, const tensor_table *table, uint64_t seed, float *arena, weights_report *report, threads *pool);
 
-/* All tensors of the table as safetensors, written atomically: transformers' BertModel.from_pretrained and the notebook's module read it. */
-status weights_save(const char *path, const tensor_table *table, const float *arena);
+/* All tensors of the table as safetensors: transformers' BertModel.from_pretrained and the notebook's module read it. The file is written, hashed, and
+ * open for the caller's large_file_end; nothing is there after an error. */
+status weights_save(const char *path, const tensor_table *table, const float *arena, large_file *file);
 
 #endif

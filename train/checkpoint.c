@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "model/pointer.h"
 #include "model/weights.h"
+#include "train/checkpoint_write.h"
 #include "train/state.h"
 #include "train/stripe.h"
 
@@ -57,49 +58,10 @@ static status write_copy(const char *from, const char *folder, const char *name)
     return st;
 }
 
-static status write_model(const checkpoint_place *place, const char *folder)
-{
-    char *path;
-    TRY(file_join(folder, "config.json", &path));
-    status st = model_config_write(&place->table->config, path);
-    free(path);
-    if (st == STATUS_OK)
-        st = file_join(folder, "vocab.txt", &path);
-    if (st == STATUS_OK) {
-        st = file_write_atomic(path, place->vocabulary, place->vocabulary_bytes);
-        free(path);
-    }
-    if (st == STATUS_OK)
-        st = file_join(folder, "model.safetensors", &path);
-    if (st == STATUS_OK) {
-        st = weights_save(path, place->table, place->parameters);
-        free(path);
-    }
-    return st;
-}
-
-static status write_stripes(const char *folder, optimizer *o, int64_t step)
-{
-    for (int64_t first = o->first; first < o->end; first += o->stripe) {
-        int64_t count = o->end - first < o->stripe ? o->end - first : o->stripe;
-        char name[32], *path;
-        float *m, *v;
-        stripe_name(first / o->stripe, name);
-        TRY(file_join(folder, name, &path));
-        optimizer_show_moments(o, first, count, &m, &v);
-        status st = stripe_write(path, &(stripe){first / o->stripe, first, count, step}, m, v);
-        free(path);
-        TRY(st);
-    }
-    return STATUS_OK;
-}
-
 static status write_state(const checkpoint_place *place, const checkpoint_state *state, const optimizer *o, const char *folder)
 {
     char *text, *path;
-    checkpoint_state whole = *state;
-    TRY(checkpoint_hash_files(folder, &whole));
-    TRY(state_text(&whole, place->table, o->tensor_hash, o->state, &text));
+    TRY(state_text(state, place->table, o->tensor_hash, o->state, &text));
     status st = file_join(folder, "state.json", &path);
     if (st == STATUS_OK) {
         st = file_write_atomic(path, text, strlen(text));
@@ -216,17 +178,15 @@ status checkpoint_save(const checkpoint_place *place, const checkpoint_state *st
     TRY(comm_agree(o->be->ops->check(o->be))); /* what a lost device gave back must not be saved */
     char name[32], hidden[40], *temporary = NULL, *folder = NULL;
     bool first = comm_rank() == 0;
+    checkpoint_state whole = *state;
     checkpoint_name(state->step, name);
     snprintf(hidden, sizeof hidden, ".%s.tmp", name);
     TRY(file_join(place->run, hidden, &temporary));
     TRY_DONE(file_join(place->run, name, &folder));
     TRY_DONE(comm_agree(first ? begin_folder(temporary) : STATUS_OK));
-    st = write_stripes(temporary, o, state->step);
-    if (st == STATUS_OK && first)
-        st = write_model(place, temporary);
-    TRY_DONE(comm_agree(st));
+    TRY_DONE(comm_agree(checkpoint_write_files(place, temporary, o, first, &whole)));
     if (first) {
-        st = write_state(place, state, o, temporary);
+        st = write_state(place, &whole, o, temporary);
         if (st == STATUS_OK)
             st = finish_folder(temporary, folder);
     }

@@ -37,7 +37,7 @@ typedef struct loss_scale {
 } loss_scale;
 
 /* The files of a checkpoint that state.json has a hash of; the stripes have their own. */
-enum { CHECKPOINT_FILES = 3 };
+enum { CHECKPOINT_CONFIG, CHECKPOINT_VOCABULARY, CHECKPOINT_WEIGHTS, CHECKPOINT_FILES };
 extern const char *const checkpoint_file[CHECKPOINT_FILES];
 
 /* What state.json says. */
@@ -65,8 +65,8 @@ status checkpoint_settle(const checkpoint_place *place, int64_t step);
 status checkpoint_clear(const char *run);
 /* Weights of the checkpoint of `step` as RUN/epoch-N. */
 status checkpoint_keep_epoch(const checkpoint_place *place, int64_t epoch, int64_t step);
-/* The hashes of a folder's files into state->file. Local. */
-status checkpoint_hash_files(const char *folder, checkpoint_state *state);
+/* The hash of a folder's file checkpoint_file[i], as it is on the disk. Local. */
+status checkpoint_hash_file(const char *folder, int i, uint64_t *hash);
 /* The folder's files against those hashes: STATUS_INPUT names the one that differs. Local. */
 status checkpoint_check_files(const char *folder, const checkpoint_state *state);
 /* A checkpoint or an epoch's weights, by its state.json: STATUS_INPUT names the file that is not as it was written. Local. */

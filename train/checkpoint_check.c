@@ -8,7 +8,7 @@
 
 const char *const checkpoint_file[CHECKPOINT_FILES] = {"config.json", "vocab.txt", "model.safetensors"};
 
-static status hash_one(const char *folder, int i, uint64_t *hash)
+status checkpoint_hash_file(const char *folder, int i, uint64_t *hash)
 {
     char *path;
     TRY(file_join(folder, checkpoint_file[i], &path));
@@ -17,18 +17,11 @@ static status hash_one(const char *folder, int i, uint64_t *hash)
     return st;
 }
 
-status checkpoint_hash_files(const char *folder, checkpoint_state *state)
-{
-    for (int i = 0; i < CHECKPOINT_FILES; i++)
-        TRY(hash_one(folder, i, &state->file[i]));
-    return STATUS_OK;
-}
-
 status checkpoint_check_files(const char *folder, const checkpoint_state *state)
 {
     for (int i = 0; i < CHECKPOINT_FILES; i++) {
         uint64_t hash;
-        TRY(hash_one(folder, i, &hash));
+        TRY(checkpoint_hash_file(folder, i, &hash));
         if (hash != state->file[i])
             return fail(STATUS_INPUT, "%s/%s: the file is damaged (its hash is %016" PRIx64 ", state.json has %016" PRIx64 ")", folder,
                         checkpoint_file[i], hash, state->file[i]);

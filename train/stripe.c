@@ -1,6 +1,5 @@
 #include "train/stripe.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,22 +32,22 @@ static header make_header(const stripe *s)
     return h;
 }
 
-status stripe_write(const char *path, const stripe *s, const float *m, const float *v)
+status stripe_write(const char *path, const stripe *s, const float *m, const float *v, large_file *file)
 {
-    atomic_file f;
-    size_t n = (size_t)s->count;
+    size_t bytes = (size_t)s->count * sizeof *m;
     header h = make_header(s);
-    h.hash_m = hash_xxh3(m, n * sizeof *m);
-    h.hash_v = hash_xxh3(v, n * sizeof *v);
+    h.hash_m = hash_xxh3(m, bytes);
+    h.hash_v = hash_xxh3(v, bytes);
     h.hash_header = hash_xxh3(&h, offsetof(header, hash_header));
-    TRY(file_atomic_begin(path, &f));
-    bool good = fwrite(&h, sizeof h, 1, f.stream) == 1 && fwrite(m, sizeof *m, n, f.stream) == n && fwrite(v, sizeof *v, n, f.stream) == n;
-    if (!good) {
-        status st = file_output_error(errno, path, stripe_bytes(s->count));
-        file_atomic_abandon(&f);
-        return st;
-    }
-    return file_atomic_commit(&f);
+    TRY(large_file_begin(path, stripe_bytes(s->count), LARGE_FILE_PLAIN, file));
+    status st = large_file_add(file, &h, sizeof h);
+    if (st == STATUS_OK)
+        st = large_file_add(file, m, bytes);
+    if (st == STATUS_OK)
+        st = large_file_add(file, v, bytes);
+    if (st != STATUS_OK)
+        large_file_abandon(file);
+    return st;
 }
 
 status stripe_read(const char *path, const stripe *expected, float *m, float *v)

@@ -1,6 +1,7 @@
 /* One stripe of optimizer state in a file: a header with two hashes, then the first and second moments.
  *
- *     TRY(stripe_write("step-000812/optimizer-00003.bin", &(stripe){3, first, count, step}, m, v));
+ *     TRY(stripe_write(".step-000812.tmp/optimizer-00003.bin", &(stripe){3, first, count, step}, m, v, &file));
+ *     TRY(large_file_end(&file, NULL));
  *     TRY(stripe_read(path, &expected, m, v));
  *
  * Local. Little-endian; the layout is in docs/formats.md.
@@ -10,6 +11,7 @@
 
 #include <stdint.h>
 
+#include "common/large_file.h"
 #include "common/status.h"
 
 typedef struct stripe {
@@ -19,8 +21,8 @@ typedef struct stripe {
     int64_t step;  /* optimizer steps behind it */
 } stripe;
 
-/* Atomic. */
-status stripe_write(const char *path, const stripe *s, const float *m, const float *v);
+/* The file is written and open for the caller's large_file_end; nothing is there after an error. */
+status stripe_write(const char *path, const stripe *s, const float *m, const float *v, large_file *file);
 /* STATUS_INPUT names what is damaged or not as expected. */
 status stripe_read(const char *path, const stripe *expected, float *m, float *v);
 /* "optimizer-00003.bin" */

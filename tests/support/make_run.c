@@ -64,6 +64,7 @@ static status put_json(const char *folder, const char *name, json_t *j)
 static status make_weights(maker *m)
 {
     model_config config;
+    large_file file;
     char *path, *weights;
     TRY(file_join(m->model, "config.json", &path));
     TRY(model_config_read(path, &config));
@@ -79,7 +80,8 @@ static status make_weights(maker *m)
     TRY(copy_file(m->model, "config.json", weights));
     TRY(copy_file(m->model, "vocab.txt", weights));
     TRY(file_join(weights, "model.safetensors", &path));
-    TRY(weights_save(path, m->table, m->parameters));
+    TRY(weights_save(path, m->table, m->parameters, &file));
+    TRY(large_file_end(&file, NULL));
     free(path);
     char state[32];
     uint64_t hash;

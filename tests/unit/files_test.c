@@ -6,6 +6,7 @@
 
 #include "common/files.h"
 #include "common/hash.h"
+#include "common/large_file.h"
 #include "support/support.h"
 
 static const char *in(const char *folder, const char *name)
@@ -92,6 +93,50 @@ START_TEST(errors_say_what)
 }
 END_TEST
 
+/* Bytes and hash whatever the cuts between additions, below and above the block and the run; an old file's end does not stay; nothing is left behind
+ * an error. */
+START_TEST(large_files)
+{
+    enum { N = 21000000 };
+    support_seed();
+    const char *d = support_scratch(), *path = in(d, "large");
+    char *bytes = malloc(N), *text;
+    large_file f;
+    uint64_t hash;
+    size_t n;
+    for (size_t i = 0; i < N; i++)
+        bytes[i] = (char)(i * 2654435761u >> 13);
+    for (int turn = 0; turn < 3; turn++) {
+        size_t whole = turn == 0 ? N : 1 + support_below(N);
+        ck_ok(large_file_begin(path, whole, LARGE_FILE_HASHED, &f));
+        for (size_t at = 0, part; at < whole; at += part) {
+            part = 1 + support_below(turn == 1 ? 3000000 : 9000000);
+            part = part < whole - at ? part : whole - at;
+            ck_ok(large_file_add(&f, bytes + at, part));
+        }
+        ck_ok(large_file_end(&f, &hash));
+        large_file_abandon(&f); /* fine afterwards */
+        ck_assert_uint_eq(hash, hash_xxh3(bytes, whole));
+        ck_ok(file_read_all(path, 0, &text, &n));
+        ck_assert(n == whole && memcmp(text, bytes, n) == 0);
+        free(text);
+    }
+    ck_ok(large_file_begin(path, 0, LARGE_FILE_PLAIN, &f));
+    ck_ok(large_file_add(&f, bytes, 100));
+    large_file_abandon(&f);
+    ck_assert(!file_exists(path));
+    ck_fails(large_file_begin(in(d, "none/large"), 0, LARGE_FILE_HASHED, &f), STATUS_IO, "none/large");
+    if (access("/dev/full", W_OK) == 0) {
+        ck_ok(file_make_folder(in(d, "links")));
+        ck_assert_int_eq(symlink("/dev/full", in(d, "links/full")), 0);
+        ck_ok(large_file_begin(in(d, "links/full"), 33600000, LARGE_FILE_PLAIN, &f));
+        ck_fails(large_file_add(&f, bytes, 100), STATUS_IO, "no space left for its 33.6 MB");
+        large_file_abandon(&f);
+    }
+    free(bytes);
+}
+END_TEST
+
 START_TEST(hashes)
 {
     char hex[HASH_HEX];
@@ -110,5 +155,5 @@ END_TEST
 
 int main(void)
 {
-    return support_run("files", (const TTest *[]){atomic_writes, claims_and_leftovers, errors_say_what, hashes, NULL});
+    return support_run("files", (const TTest *[]){atomic_writes, claims_and_leftovers, errors_say_what, large_files, hashes, NULL});
 }

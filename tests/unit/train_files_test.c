@@ -35,13 +35,15 @@ START_TEST(stripe_comes_back_or_is_refused)
     float m[N], v[N], a[N], b[N];
     const char *path = at(support_scratch(), "optimizer-00003.bin");
     const stripe s = {3, 3 * N, N, 812};
+    large_file file;
     char *text;
     size_t bytes;
     for (int i = 0; i < N; i++) {
         m[i] = support_normal();
         v[i] = m[i] * m[i];
     }
-    ck_ok(stripe_write(path, &s, m, v));
+    ck_ok(stripe_write(path, &s, m, v, &file));
+    ck_ok(large_file_end(&file, NULL));
     ck_ok(stripe_read(path, &s, a, b));
     ck_assert(memcmp(a, m, sizeof m) == 0 && memcmp(b, v, sizeof v) == 0);
     ck_fails(stripe_read(path, &(stripe){3, 3 * N, N, 813}, a, b), STATUS_INPUT, "step 813");

@@ -75,6 +75,7 @@ static void check_model(const char *python, bool pooler)
                       .layer_norm_epsilon = 1e-12,
                       .initializer_range = 0.02};
     tensor_table *t;
+    large_file file;
     char path[600], command[2000];
     const char *folder = support_scratch();
     ck_ok(tensor_table_create(&c, OUTPUTS, pooler, &t));
@@ -82,7 +83,8 @@ static void check_model(const char *python, bool pooler)
     snprintf(path, sizeof path, "%s/config.json", folder);
     ck_ok(model_config_write(&c, path));
     snprintf(path, sizeof path, "%s/model.safetensors", folder);
-    ck_ok(weights_save(path, t, arena));
+    ck_ok(weights_save(path, t, arena, &file));
+    ck_ok(large_file_end(&file, NULL));
     write_list(folder, t, arena);
     snprintf(command, sizeof command, "'%s' '%s' '%s' >'%s/log' 2>&1 || { cat '%s/log' >&2; false; }", python,
              support_source("tests/oracle/weights_peers.py"), folder, folder, folder);
