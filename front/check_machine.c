@@ -8,6 +8,7 @@
 #include "common/cores.h"
 #include "front/doctor.h"
 #include "model/cpu/isa.h"
+#include "model/device_library.h"
 
 /* The value behind "key" in a file of "key : value" lines, as /proc has them; an empty text where there is none. */
 static void read_line(const char *path, const char *key, char *to, size_t room)
@@ -144,6 +145,22 @@ void check_limits(finding *f)
         finding_set(f, FINDING_OK, NULL, "open files, file size and stack suffice");
 }
 
+/* What train and infer would compute on. */
+static void list_devices(const device_library *library, int count, finding *f)
+{
+    char text[400] = "";
+    size_t used = 0;
+    for (int i = 0; i < count && used < sizeof text; i++) {
+        device_card card;
+        if (library->describe(i, &card) != STATUS_OK) {
+            finding_set(f, FINDING_FIX, "look at it with nvidia-smi, or leave it out with CUDA_VISIBLE_DEVICES", "%s", status_message());
+            return;
+        }
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s (%.1f GiB, sm_%d)", i ? ", " : "", card.name, (double)card.memory / (1 << 30), card.sm);
+    }
+    finding_set(f, FINDING_OK, NULL, "%d to compute on, a rank each: %s", count, text);
+}
+
 void check_gpu(finding *f)
 {
     char version[200];
@@ -151,8 +168,13 @@ void check_gpu(finding *f)
     size_t count = glob("/dev/nvidia[0-9]*", 0, NULL, &devices) == 0 ? devices.gl_pathc : 0;
     globfree(&devices);
     read_line("/proc/driver/nvidia/version", "NVRM version", version, sizeof version);
-    if (count == 0)
+    const device_library *library;
+    int usable = 0;
+    if (device_library_open(&library) == STATUS_OK && library->count(&usable) == STATUS_OK)
+        list_devices(library, usable, f);
+    else if (count == 0)
         finding_set(f, FINDING_OK, NULL, "none: the CPU does the work");
     else
-        finding_set(f, FINDING_NOTE, NULL, "%zu NVIDIA devices (%s); this build computes on the CPU", count, version[0] ? version : "no driver loaded");
+        finding_set(f, FINDING_NOTE, status_message(), "%zu NVIDIA devices (%s), which train and infer cannot use: the CPU does the work", count,
+                    version[0] ? version : "no driver loaded");
 }

@@ -17,7 +17,7 @@
 
 #include "common/threads.h"
 #include "infer/settings.h"
-#include "model/place.h"
+#include "model/placement.h"
 #include "model/profile.h"
 #include "model/run.h"
 #include "model/tensors.h"

@@ -110,6 +110,6 @@ void machines_print(double work, double speed, double card_bytes)
     }
     printf(
         "  (cards: one of each, published dense peak in bfloat16 or float16, %.0f%% of it assumed, %.1f GB needed with a micro-batch of this size;\n"
-        "  an estimate to choose by: this build computes on the CPU)\n",
+        "  an estimate to choose by)\n",
         100 * SHARE_CARD, card_bytes * 1e-9);
 }

@@ -66,6 +66,19 @@ static int64_t activation_bytes(const trainer *t, const traffic *moved)
     return (int64_t)bert_memory_touched(t->table, &limits, BERT_TRAINING, moved->tokens > valid ? moved->tokens : valid, HUGE_PAGE);
 }
 
+/* With a device, all but the program lies there, and the parameters once more a rank. The lists of word rows are the host's, and small. */
+static void move_to_device(const trainer *t, const backend_limits *room, plan_memory *m)
+{
+    backend_type type = t->where.type;
+    int64_t own = m->optimizer / 2;
+    m->gradients = (int64_t)sums_bytes(t->table, t->first_lane, t->end_lane, trainer_lane_tokens(t));
+    m->kernels = (int64_t)t->where.library->bytes(type, room);
+    m->optimizer += type == TYPE_FLOAT16 ? own : 0;
+    m->weights = t->table->parameters * (int64_t)(sizeof(float) + (type == TYPE_FLOAT32 ? 0 : backend_type_bytes(type)));
+    m->device = m->gradients + m->activations + m->optimizer + m->exchange + m->kernels + m->weights;
+    m->rank = m->program;
+}
+
 void plan_count_memory(const trainer *t, const traffic *moved, plan_memory *m)
 {
     const train_options *o = t->o;
@@ -89,6 +102,8 @@ void plan_count_memory(const trainer *t, const traffic *moved, plan_memory *m)
     if (comm_size() == 1) /* the data are in this process's private memory, and counted once a node */
         m->program = m->program > m->tokens ? m->program - m->tokens : 0;
     m->rank = m->gradients + m->activations + m->optimizer + m->exchange + m->kernels + m->program;
+    if (t->where.library)
+        move_to_device(t, &room, m);
 }
 
 /* Products of the layers and of attention; the backward pass does each twice. */
@@ -132,6 +147,27 @@ static void print_bytes(const char *what, double bytes)
         printf("  %-28s %9.2f MB\n", what, bytes * 1e-6);
 }
 
+static void print_memory(const trainer *t, const plan_memory *top, const plan_memory *m)
+{
+    print_bytes("gradients", (double)top->gradients);
+    print_bytes("activations", (double)top->activations);
+    print_bytes("optimizer", (double)top->optimizer);
+    print_bytes("exchange and rows", (double)top->exchange);
+    print_bytes("kernels", (double)top->kernels);
+    if (t->where.library) {
+        print_bytes("parameters", (double)top->weights);
+        print_bytes("together, on the device", (double)top->device);
+        if ((double)top->device > 0.97 * (double)t->where.card.memory)
+            printf("  which is more than the %.2f GB that it has: a smaller --micro-tokens, more ranks with a device each, or --type bfloat16 needs less\n",
+                   (double)t->where.card.memory * 1e-9);
+        printf("memory of the machine:\n");
+    }
+    print_bytes("program and MPI", (double)top->program);
+    print_bytes("together, a rank", (double)top->rank);
+    print_bytes("parameters, once a node", (double)m->parameters);
+    print_bytes("data, once a node", (double)m->tokens);
+}
+
 static int64_t most(int64_t mine)
 {
     comm_max_int64(&mine, 1);
@@ -151,6 +187,8 @@ status plan_print(const trainer *t)
                        .exchange = most(m.exchange),
                        .kernels = most(m.kernels),
                        .program = most(m.program),
+                       .weights = most(m.weights),
+                       .device = most(m.device),
                        .rank = most(m.rank)};
     int64_t sent_most = most(moved.sent), sent_all = moved.sent, dense = moved.dense;
     comm_sum_int64(&sent_all, 1);
@@ -166,16 +204,12 @@ status plan_print(const trainer *t)
            t->total, t->order.global_batch, o->lanes, o->batch);
     printf("parameters: %" PRId64 " trained in %" PRId64 " stripes; peak learning rate %g\n", t->table->trainable,
            reduce_stripes(t->table, REDUCE_STRIPE), o->peak_rate);
-    printf("memory at %d ranks of %" PRId64 " threads:\n", comm_size(), o->threads);
-    print_bytes("gradients", (double)top.gradients);
-    print_bytes("activations", (double)top.activations);
-    print_bytes("optimizer", (double)top.optimizer);
-    print_bytes("exchange and rows", (double)top.exchange);
-    print_bytes("kernels", (double)top.kernels);
-    print_bytes("program and MPI", (double)top.program);
-    print_bytes("together, a rank", (double)top.rank);
-    print_bytes("parameters, once a node", (double)m.parameters);
-    print_bytes("data, once a node", (double)m.tokens);
+    if (t->where.library)
+        printf("memory on the device of each of %d ranks (%s), %s, micro-batches of %" PRId64 " tokens:\n", comm_size(), t->where.card.name,
+               place_type_name(t->where.type), t->micro_tokens);
+    else
+        printf("memory at %d ranks of %" PRId64 " threads:\n", comm_size(), o->threads);
+    print_memory(t, &top, &m);
     printf("moved between ranks, a step (its first %" PRId64 " rows):\n", t->order.global_batch);
     print_bytes("sent by a rank, at most", (double)sent_most);
     print_bytes("sent in all", (double)sent_all);
@@ -199,5 +233,8 @@ void plan_report_peak(const trainer *t)
     int64_t once = comm_size() == 1 ? t->table->parameters * (int64_t)sizeof(float) + data_bytes(t, t->train) + data_bytes(t, t->valid)
                                     : process_memory("RssShmem");
     int64_t peak = most(process_memory("VmHWM") - once);
+    int64_t there = most(t->be->device ? (int64_t)t->be->device->used(t->be) : 0);
     log_info("peak memory: %.2f MB a rank, besides what a node has once", (double)peak * 1e-6);
+    if (there)
+        log_info("memory taken on a device: %.2f MB", (double)there * 1e-6);
 }

@@ -14,6 +14,8 @@ typedef struct plan_memory {
     int64_t rank;                                                          /* their sum */
     int64_t parameters;                                                    /* bytes once a node */
     int64_t tokens;                                                        /* the data sets, once a node */
+    int64_t weights;                                                       /* parameters on the device, in the type too */
+    int64_t device;                                                        /* bytes on this rank's device; 0 on the CPU */
 } plan_memory;
 
 /* Local. */

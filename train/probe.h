@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "model/place.h"
+#include "model/placement.h"
 
 status probe_run(const placement *where, uint64_t *hash);
 status probe_compare(uint64_t mine);

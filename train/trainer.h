@@ -14,7 +14,7 @@
 
 #include "common/threads.h"
 #include "model/bert.h"
-#include "model/place.h"
+#include "model/placement.h"
 #include "train/adamw.h"
 #include "train/checkpoint.h"
 #include "train/events.h"

@@ -1,4 +1,4 @@
-#include "model/place.h"
+#include "model/placement.h"
 
 #include <stdio.h>
 #include <stdlib.h>

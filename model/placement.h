@@ -7,8 +7,8 @@
  * CUDA_VISIBLE_DEVICES and a Slurm job's own share decide which devices a process sees; among those the rank with number k on its node takes the
  * k-th. Two ranks never compute on one device unless that is asked for: they would halve its memory without being faster.
  */
-#ifndef FRETSAW_MODEL_PLACE_H
-#define FRETSAW_MODEL_PLACE_H
+#ifndef FRETSAW_MODEL_PLACEMENT_H
+#define FRETSAW_MODEL_PLACEMENT_H
 
 #include <stdbool.h>
 
