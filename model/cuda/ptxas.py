@@ -55,7 +55,8 @@ def demangle(names):
 def compile_one(nvcc, source, arch, out):
     """[(mangled kernel, registers, stack, spill, shared)] of one source for one architecture."""
     target = os.path.join(out, "%s.%d.cubin" % (os.path.basename(source), arch))
-    command = [nvcc, "-std=c++17", "-O3", "--fmad=false", "--Werror=all-warnings", "-I", ROOT, "-gencode", "arch=compute_%d,code=sm_%d" % (arch, arch),
+    command = [nvcc, "-std=c++17", "-O3", "--fmad=false", "--Werror=all-warnings", "-I", ROOT,
+               "-gencode", "arch=compute_%d,code=sm_%d" % (arch, arch),
                "-Xptxas", "-v", "-cubin", "-o", target, source]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
@@ -88,7 +89,8 @@ def compile_all(nvcc, jobs, out):
 
 
 def lines_of(found, version):
-    yield "# Registers a thread (limit in brackets), bytes of shared memory a block, bytes of stack and spills. Written by model/cuda/ptxas.py --write."
+    yield ("# Registers a thread (limit in brackets), bytes of shared memory a block, bytes of stack and spills. "
+           "Written by model/cuda/ptxas.py --write.")
     yield "# sources %s" % sources_hash()
     yield "# %s" % version
     yield "%-42s %7s %7s %s  stack spill" % ("# kernel", "(limit)", "shared", " ".join("%6s" % ("sm_%d" % a) for a in ARCHITECTURES))
@@ -114,7 +116,8 @@ def faults(lines):
 
 
 def version_of(nvcc):
-    return [v for v in subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=True).stdout.split("\n") if "release" in v][0].strip()
+    said = subprocess.run([nvcc, "--version"], capture_output=True, text=True, check=True).stdout
+    return [v for v in said.split("\n") if "release" in v][0].strip()
 
 
 def main():
@@ -147,7 +150,8 @@ def main():
             bad.append("the same compiler gives another table: build the target cuda_all")
     for b in bad:
         print(b)
-    print("%d kernels, %d architectures, %s" % (sum(not t.startswith("#") for t in table), len(ARCHITECTURES), "%d faults" % len(bad) if bad else "within limits"))
+    verdict = "%d faults" % len(bad) if bad else "within limits"
+    print("%d kernels, %d architectures, %s" % (sum(not t.startswith("#") for t in table), len(ARCHITECTURES), verdict))
     return 1 if bad else 0
 
 

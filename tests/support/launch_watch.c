@@ -137,9 +137,10 @@ static void note_read(access *r, const access *a)
 
 static void complain(const place *p, uintptr_t address, const access *before, const char *what, const char *had)
 {
-    launch_complain("race on %s at byte %zu of %zu: thread %u of block (%u, %u, %u) %s what thread %u of %s block %s, with nothing between that orders them",
-                    p->name, (size_t)(address - p->first), (size_t)(p->end - p->first), launch_now.thread.x, launch_now.block.x, launch_now.block.y,
-                    launch_now.block.z, what, before->thread, before->block == launch_time.block ? "this" : "another", had);
+    launch_complain(
+        "race on %s at byte %zu of %zu: thread %u of block (%u, %u, %u) %s what thread %u of %s block %s, with nothing between that orders them",
+        p->name, (size_t)(address - p->first), (size_t)(p->end - p->first), launch_now.thread.x, launch_now.block.x, launch_now.block.y,
+        launch_now.block.z, what, before->thread, before->block == launch_time.block ? "this" : "another", had);
 }
 
 static void look_at_cell(const place *p, uintptr_t address, const access *a, int writes)
@@ -188,19 +189,37 @@ static void look(const void *at, size_t bytes, int writes)
 
 /* ---- what the compiler calls ---- */
 
-#define ACCESS(size)                                                             \
-    void __tsan_read##size(void *p);                                             \
-    void __tsan_read##size(void *p) { look(p, size, 0); }                        \
-    void __tsan_write##size(void *p);                                            \
-    void __tsan_write##size(void *p) { look(p, size, 1); }                       \
-    void __tsan_unaligned_read##size(void *p);                                   \
-    void __tsan_unaligned_read##size(void *p) { look(p, size, 0); }              \
-    void __tsan_unaligned_write##size(void *p);                                  \
-    void __tsan_unaligned_write##size(void *p) { look(p, size, 1); }             \
-    void __tsan_volatile_read##size(void *p);                                    \
-    void __tsan_volatile_read##size(void *p) { look(p, size, 0); }               \
-    void __tsan_volatile_write##size(void *p);                                   \
-    void __tsan_volatile_write##size(void *p) { look(p, size, 1); }
+#define ACCESS(size)                            \
+    void __tsan_read##size(void *p);            \
+    void __tsan_read##size(void *p)             \
+    {                                           \
+        look(p, size, 0);                       \
+    }                                           \
+    void __tsan_write##size(void *p);           \
+    void __tsan_write##size(void *p)            \
+    {                                           \
+        look(p, size, 1);                       \
+    }                                           \
+    void __tsan_unaligned_read##size(void *p);  \
+    void __tsan_unaligned_read##size(void *p)   \
+    {                                           \
+        look(p, size, 0);                       \
+    }                                           \
+    void __tsan_unaligned_write##size(void *p); \
+    void __tsan_unaligned_write##size(void *p)  \
+    {                                           \
+        look(p, size, 1);                       \
+    }                                           \
+    void __tsan_volatile_read##size(void *p);   \
+    void __tsan_volatile_read##size(void *p)    \
+    {                                           \
+        look(p, size, 0);                       \
+    }                                           \
+    void __tsan_volatile_write##size(void *p);  \
+    void __tsan_volatile_write##size(void *p)   \
+    {                                           \
+        look(p, size, 1);                       \
+    }
 
 ACCESS(1)
 ACCESS(2)

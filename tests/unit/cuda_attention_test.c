@@ -6,8 +6,8 @@
 typedef struct attention_run {
     cuda_case *c;
     int64_t stride;
-    double *q, *k, *v, *dout;           /* T x H */
-    double *out, *dq, *dk, *dv;         /* wanted */
+    double *q, *k, *v, *dout;                 /* T x H */
+    double *out, *dq, *dk, *dv;               /* wanted */
     void *joint, *dout_in, *out_got, *djoint; /* launch memory */
     float *row_max, *row_sum;
     cuda_attention_args args;
@@ -92,17 +92,31 @@ static void begin_run(attention_run *r, cuda_case *c, double spread)
     r->row_max = case_room_float(c, c->T * c->N);
     r->row_sum = case_room_float(c, c->T * c->N);
     char *joint = r->joint, *djoint = r->djoint;
-    r->args = (cuda_attention_args){.type = c->type, .rows = &c->rows, .heads = c->N, .head_size = c->D, .drop = &c->drop[SITE_ATTENTION],
-                                    .stride = r->stride, .q = joint, .k = joint + (size_t)c->H * size, .v = joint + 2 * (size_t)c->H * size,
-                                    .out = r->out_got, .row_max = r->row_max, .row_sum = r->row_sum, .dout = r->dout_in, .dq = djoint,
-                                    .dk = djoint + (size_t)c->H * size, .dv = djoint + 2 * (size_t)c->H * size, .scratch = c->scratch};
+    r->args = (cuda_attention_args){.type = c->type,
+                                    .rows = &c->rows,
+                                    .heads = c->N,
+                                    .head_size = c->D,
+                                    .drop = &c->drop[SITE_ATTENTION],
+                                    .stride = r->stride,
+                                    .q = joint,
+                                    .k = joint + (size_t)c->H * size,
+                                    .v = joint + 2 * (size_t)c->H * size,
+                                    .out = r->out_got,
+                                    .row_max = r->row_max,
+                                    .row_sum = r->row_sum,
+                                    .dout = r->dout_in,
+                                    .dq = djoint,
+                                    .dk = djoint + (size_t)c->H * size,
+                                    .dv = djoint + 2 * (size_t)c->H * size,
+                                    .scratch = c->scratch};
 }
 
 static void check_case(cuda_case *c, double spread)
 {
     attention_run r;
     const size_t bytes = (size_t)(c->T * c->H) * cuda_type_bytes(c->type);
-    const double bound = c->type == CUDA_FLOAT32 ? 4e-6 : 2 * case_half_unit(c->type), bound_back = c->type == CUDA_FLOAT32 ? 1e-5 : (spread > 1 ? 32 : 8) * case_half_unit(c->type);
+    const double bound = c->type == CUDA_FLOAT32 ? 4e-6 : 2 * case_half_unit(c->type),
+                 bound_back = c->type == CUDA_FLOAT32 ? 1e-5 : (spread > 1 ? 32 : 8) * case_half_unit(c->type);
     begin_run(&r, c, spread);
     reference(&r);
     CASE_TWICE(c, r.out_got, bytes, cuda_attention_forward(NULL, &r.args));
@@ -186,8 +200,15 @@ START_TEST(keeps_what_the_cpu_keeps)
             ((float *)r.joint)[t * r.stride + 2 * c.H + i] = v[t * c.H + i];
         }
     batch b = {c.B, c.T, c.shape.longest, CASE_EPOCH, c.rows.id, c.rows.place, c.rows.offset, c.rows.keys, c.rows.sample, NULL};
-    ck_ok(backend_open_cpu(&(backend_limits){.tokens = c.T, .rows = c.B, .longest = c.shape.longest, .hidden = c.H, .heads = c.N, .feed_forward = 8,
-                                             .vocabulary = CASE_VOCABULARY, .outputs = 1}, NULL, CPU_ISA_AUTO, &be));
+    ck_ok(backend_open_cpu(&(backend_limits){.tokens = c.T,
+                                             .rows = c.B,
+                                             .longest = c.shape.longest,
+                                             .hidden = c.H,
+                                             .heads = c.N,
+                                             .feed_forward = 8,
+                                             .vocabulary = CASE_VOCABULARY,
+                                             .outputs = 1},
+                           NULL, CPU_ISA_AUTO, &be));
     be->ops->attention_forward(be, &b, c.H, c.N, q, q, v, &c.drop[SITE_ATTENTION], out, row_max, row_sum);
     cuda_attention_forward(NULL, &r.args);
     case_no_fault("forward");

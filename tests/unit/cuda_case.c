@@ -156,7 +156,8 @@ static void make_rows(cuda_case *c)
             label[r * s->outputs + i] = (float)support_uniform();
     }
     c->T = offset[B];
-    int32_t *id = case_launch_bytes(c, (size_t)c->T * 4), *place = case_launch_bytes(c, (size_t)c->T * 4), *row = case_launch_bytes(c, (size_t)c->T * 4);
+    int32_t *id = case_launch_bytes(c, (size_t)c->T * 4), *place = case_launch_bytes(c, (size_t)c->T * 4),
+            *row = case_launch_bytes(c, (size_t)c->T * 4);
     for (int64_t r = 0; r < B; r++)
         for (int64_t t = offset[r]; t < offset[r + 1]; t++) {
             place[t] = (int32_t)(t - offset[r]);
@@ -195,8 +196,11 @@ void cuda_case_end(cuda_case *c)
 cuda_shape case_shape(int64_t most, int padded)
 {
     static const int64_t sizes[] = {8, 16, 24, 32, 40, 64};
-    return (cuda_shape){.rows = 1 + (int64_t)support_below(4), .longest = 2 + (int64_t)support_below((uint64_t)most - 1),
-                        .heads = 1 + (int64_t)support_below(3), .head_size = sizes[support_below(6)], .outputs = 1 + (int64_t)support_below(3),
+    return (cuda_shape){.rows = 1 + (int64_t)support_below(4),
+                        .longest = 2 + (int64_t)support_below((uint64_t)most - 1),
+                        .heads = 1 + (int64_t)support_below(3),
+                        .head_size = sizes[support_below(6)],
+                        .outputs = 1 + (int64_t)support_below(3),
                         .padded = padded};
 }
 
@@ -228,7 +232,9 @@ double case_kept(const cuda_case *c, int site, int64_t row, uint32_t element)
     uint32_t w[4];
     uint64_t sample = c->rows.sample[row];
     rng_philox(c->drop[site].seed,
-               (uint32_t[4]){element / 4, 3u << 24 | (uint32_t)CASE_LAYER << 12 | (uint32_t)site, (uint32_t)sample, (uint32_t)CASE_EPOCH << 16 | (uint32_t)(sample >> 32)}, w);
+               (uint32_t[4]){element / 4, 3u << 24 | (uint32_t)CASE_LAYER << 12 | (uint32_t)site, (uint32_t)sample,
+                             (uint32_t)CASE_EPOCH << 16 | (uint32_t)(sample >> 32)},
+               w);
     return w[element % 4] >= c->drop[site].threshold ? (double)c->drop[site].scale : 0;
 }
 

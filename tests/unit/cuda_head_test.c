@@ -71,7 +71,8 @@ static void check_head(cuda_case *c)
                cuda_head_forward(NULL, &c->rows, c->H, C, pooled_in, drop, weight_in, bias_in, dropped_out, logits_out));
     case_close("dropped", case_get_float(c, dropped_out, B * W), dropped, B * W, 1e-7);
     case_close("logits", case_get_float(c, logits_out, B * C), logits, B * C, 2e-6);
-    CASE_TWICE(c, dweight_out, (size_t)(C * W) * 4, memcpy(dweight_out, dweight_start, (size_t)(C * W) * 4); memcpy(dbias_out, dbias_start, (size_t)C * 4);
+    CASE_TWICE(c, dweight_out, (size_t)(C * W) * 4, memcpy(dweight_out, dweight_start, (size_t)(C * W) * 4);
+               memcpy(dbias_out, dbias_start, (size_t)C * 4);
                cuda_head_backward(NULL, &c->rows, c->H, C, dlogits_in, dropped_out, drop, weight_in, dpooled_out, dweight_out, dbias_out));
     case_close("dpooled", case_get_float(c, dpooled_out, B * W), dpooled, B * W, 2e-6);
     case_close("head dweight", case_get_float(c, dweight_out, C * W), dweight, C * W, 2e-6);
@@ -104,8 +105,15 @@ START_TEST(head_keeps_what_the_cpu_keeps)
     float *bias = case_put_float(&c, case_normal(&c, 1, 1), 1), *want = case_room_float(&c, n), *got = case_room_float(&c, n);
     float *logits = case_room_float(&c, c.B);
     batch b = {c.B, c.T, c.shape.longest, CASE_EPOCH, c.rows.id, c.rows.place, c.rows.offset, c.rows.keys, c.rows.sample, NULL};
-    ck_ok(backend_open_cpu(&(backend_limits){.tokens = c.T, .rows = c.B, .longest = c.shape.longest, .hidden = c.H, .heads = c.N, .feed_forward = 8,
-                                             .vocabulary = CASE_VOCABULARY, .outputs = 1}, NULL, CPU_ISA_AUTO, &be));
+    ck_ok(backend_open_cpu(&(backend_limits){.tokens = c.T,
+                                             .rows = c.B,
+                                             .longest = c.shape.longest,
+                                             .hidden = c.H,
+                                             .heads = c.N,
+                                             .feed_forward = 8,
+                                             .vocabulary = CASE_VOCABULARY,
+                                             .outputs = 1},
+                           NULL, CPU_ISA_AUTO, &be));
     be->ops->head_forward(be, &b, c.H, 1, pooled, &c.drop[SITE_HEAD], weight, bias, want, logits);
     cuda_head_forward(NULL, &c.rows, c.H, 1, pooled, &c.drop[SITE_HEAD], weight, bias, got, logits);
     ck_assert(memcmp(want, got, (size_t)n * 4) == 0);

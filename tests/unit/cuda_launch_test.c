@@ -185,5 +185,6 @@ END_TEST
 
 int main(void)
 {
-    return support_run("cuda launch", (const TTest *const[]){sound_kernels_run_in_any_order, broken_rules_are_found, races_and_ranges_are_found, twins_multiply, NULL});
+    return support_run("cuda launch", (const TTest *const[]){sound_kernels_run_in_any_order, broken_rules_are_found, races_and_ranges_are_found,
+                                                             twins_multiply, NULL});
 }

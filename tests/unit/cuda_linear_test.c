@@ -85,8 +85,9 @@ START_TEST(gelu_has_the_bits_of_the_cpu)
         dy[i] = support_normal();
     }
     x[5] = 0, x[6] = -0.0f, x[7] = -12.9f, x[8] = 1e30f, x[9] = -1e30f;
-    ck_ok(backend_open_cpu(&(backend_limits){.tokens = 1, .rows = 1, .longest = 1, .hidden = 8, .heads = 1, .feed_forward = 8, .vocabulary = 8, .outputs = 1},
-                           NULL, CPU_ISA_AUTO, &be));
+    ck_ok(backend_open_cpu(
+        &(backend_limits){.tokens = 1, .rows = 1, .longest = 1, .hidden = 8, .heads = 1, .feed_forward = 8, .vocabulary = 8, .outputs = 1}, NULL,
+        CPU_ISA_AUTO, &be));
     be->ops->gelu_backward(be, n, x, dy, want);
     cuda_gelu_backward(NULL, CUDA_FLOAT32, n, x, dy, got);
     for (int64_t i = 0; i < n; i++)
@@ -116,7 +117,8 @@ START_TEST(split_products_fold_in_a_tree)
         float *pieces = case_put_float(&c, case_normal(&c, count * stride, 1), count * stride);
         double *start = case_normal(&c, n, 1);
         float *to = case_room_float(&c, n);
-        CASE_TWICE(&c, to, (size_t)n * 4, for (int64_t i = 0; i < n; i++) to[i] = (float)start[i]; cuda_fold_split(NULL, n, count, stride, pieces, to));
+        CASE_TWICE(&c, to, (size_t)n * 4, for (int64_t i = 0; i < n; i++) to[i] = (float)start[i];
+                   cuda_fold_split(NULL, n, count, stride, pieces, to));
         for (int64_t i = 0; i < n; i++)
             ck_assert(to[i] == (float)start[i] + tree_sum(pieces + i, stride, 0, count));
         cuda_case_end(&c);

@@ -56,13 +56,28 @@ static void begin_run(norm_run *r, cuda_case *c, int embeds)
     r->gamma = case_normal_float(c, H, 1), r->beta = case_normal_float(c, H, 1);
     r->sum = case_doubles(c, n), r->z = case_doubles(c, n), r->dx = case_doubles(c, n), r->dy = case_doubles(c, n);
     r->dgamma = case_normal_float(c, H, 1), r->dbeta = case_normal_float(c, H, 1); /* added to what is there */
-    r->args = (cuda_norm_args){.type = c->type, .rows = &c->rows, .hidden = H, .drop = &c->drop[embeds ? SITE_EMBEDDING : SITE_ATTENTION_OUT],
-                               .epsilon = 1e-5f, .gamma = case_put_float(c, r->gamma, H), .beta = case_put_float(c, r->beta, H),
-                               .word = case_put_float(c, r->word, CASE_VOCABULARY * H), .position = case_put_float(c, r->position, L * H),
-                               .table = case_put_float(c, r->table, H), .x = case_put(c, r->x, n), .y = case_put(c, r->y, n), .sum = case_room(c, n),
-                               .z = case_room(c, n), .mean = case_room_float(c, c->T), .rstd = case_room_float(c, c->T), .dz = case_put(c, r->dz, n),
-                               .dx = case_room(c, n), .dy = embeds ? NULL : case_room(c, n), .dgamma = case_room_float(c, H),
-                               .dbeta = case_room_float(c, H), .scratch = c->scratch};
+    r->args = (cuda_norm_args){.type = c->type,
+                               .rows = &c->rows,
+                               .hidden = H,
+                               .drop = &c->drop[embeds ? SITE_EMBEDDING : SITE_ATTENTION_OUT],
+                               .epsilon = 1e-5f,
+                               .gamma = case_put_float(c, r->gamma, H),
+                               .beta = case_put_float(c, r->beta, H),
+                               .word = case_put_float(c, r->word, CASE_VOCABULARY * H),
+                               .position = case_put_float(c, r->position, L * H),
+                               .table = case_put_float(c, r->table, H),
+                               .x = case_put(c, r->x, n),
+                               .y = case_put(c, r->y, n),
+                               .sum = case_room(c, n),
+                               .z = case_room(c, n),
+                               .mean = case_room_float(c, c->T),
+                               .rstd = case_room_float(c, c->T),
+                               .dz = case_put(c, r->dz, n),
+                               .dx = case_room(c, n),
+                               .dy = embeds ? NULL : case_room(c, n),
+                               .dgamma = case_room_float(c, H),
+                               .dbeta = case_room_float(c, H),
+                               .scratch = c->scratch};
 }
 
 static void backward_once(norm_run *r, const double *dgamma, const double *dbeta)
@@ -79,7 +94,8 @@ static void check_case(cuda_case *c, int embeds)
     norm_run r;
     const int64_t n = c->T * c->H, H = c->H;
     const size_t bytes = (size_t)n * cuda_type_bytes(c->type);
-    const double unit = case_half_unit(c->type), bound = c->type == CUDA_FLOAT32 ? 2e-6 : 1.01 * unit + 3e-6, bound_sums = c->type == CUDA_FLOAT32 ? 4e-6 : 1e-5;
+    const double unit = case_half_unit(c->type), bound = c->type == CUDA_FLOAT32 ? 2e-6 : 1.01 * unit + 3e-6,
+                 bound_sums = c->type == CUDA_FLOAT32 ? 4e-6 : 1e-5;
     begin_run(&r, c, embeds);
     const double *dgamma = case_keep(c, r.dgamma, (size_t)H * 8), *dbeta = case_keep(c, r.dbeta, (size_t)H * 8);
     for (int64_t t = 0; t < c->T; t++)
@@ -159,8 +175,7 @@ START_TEST(rows_of_the_tables)
                 want[slot[t] * c.H + i] += (float)dsum[t * c.H + i];
         }
         cuda_groups g = case_groups(&c, slot, CASE_VOCABULARY);
-        CASE_TWICE(&c, out, (size_t)most * 4, memcpy(out, begin, (size_t)most * 4);
-                   cuda_embed_rows_backward(NULL, c.type, &g, c.H, in, out));
+        CASE_TWICE(&c, out, (size_t)most * 4, memcpy(out, begin, (size_t)most * 4); cuda_embed_rows_backward(NULL, c.type, &g, c.H, in, out));
         ck_assert(memcmp(out, want, (size_t)most * 4) == 0);
         free(slot);
         free(want);
@@ -185,8 +200,15 @@ START_TEST(keeps_what_the_cpu_keeps)
         y[i] = 1;
     }
     batch b = {c.B, c.T, c.shape.longest, CASE_EPOCH, c.rows.id, c.rows.place, c.rows.offset, c.rows.keys, c.rows.sample, NULL};
-    ck_ok(backend_open_cpu(&(backend_limits){.tokens = c.T, .rows = c.B, .longest = c.shape.longest, .hidden = c.H, .heads = c.N, .feed_forward = 8,
-                                             .vocabulary = CASE_VOCABULARY, .outputs = 1}, NULL, CPU_ISA_AUTO, &be));
+    ck_ok(backend_open_cpu(&(backend_limits){.tokens = c.T,
+                                             .rows = c.B,
+                                             .longest = c.shape.longest,
+                                             .hidden = c.H,
+                                             .heads = c.N,
+                                             .feed_forward = 8,
+                                             .vocabulary = CASE_VOCABULARY,
+                                             .outputs = 1},
+                           NULL, CPU_ISA_AUTO, &be));
     be->ops->residual_norm_forward(be, &b, c.H, x, y, &c.drop[SITE_ATTENTION_OUT], r.args.gamma, r.args.beta, 1e-5f, sum, mean, rstd, z);
     cuda_residual_norm_forward(NULL, &r.args);
     case_no_fault("forward");

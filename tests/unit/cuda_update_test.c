@@ -14,8 +14,9 @@ static float *random_floats(cuda_case *c, int64_t n)
 static backend *open_cpu(void)
 {
     backend *be;
-    ck_ok(backend_open_cpu(&(backend_limits){.tokens = 1, .rows = 1, .longest = 1, .hidden = 8, .heads = 1, .feed_forward = 8, .vocabulary = 8, .outputs = 1},
-                           NULL, CPU_ISA_AUTO, &be));
+    ck_ok(backend_open_cpu(
+        &(backend_limits){.tokens = 1, .rows = 1, .longest = 1, .hidden = 8, .heads = 1, .feed_forward = 8, .vocabulary = 8, .outputs = 1}, NULL,
+        CPU_ISA_AUTO, &be));
     return be;
 }
 
@@ -40,8 +41,19 @@ static void check_adamw(cuda_type type, int64_t n, int zeros, float scale)
     adamw_step s = {0.9f, 0.1f, 0.999f, 0.001f, 1e-6f, 2e-3f, 3e-4f};
     be->ops->adamw(be, n, first, &s, 1, zeros ? NULL : plain, mc, vc, pc, &want);
     void *copy = case_room(&c, n);
-    cuda_adamw_args a = {.n = n, .first_index = first, .step = s, .decayed = 1, .unscale = 1 / scale, .grad = zeros ? NULL : grad, .m = m, .v = v, .p = p,
-                         .type = type, .copy = copy, .hash = hash, .scratch = c.scratch};
+    cuda_adamw_args a = {.n = n,
+                         .first_index = first,
+                         .step = s,
+                         .decayed = 1,
+                         .unscale = 1 / scale,
+                         .grad = zeros ? NULL : grad,
+                         .m = m,
+                         .v = v,
+                         .p = p,
+                         .type = type,
+                         .copy = copy,
+                         .hash = hash,
+                         .scratch = c.scratch};
     CASE_TWICE(&c, p, bytes, memcpy(p, p0, bytes); memcpy(m, m0, bytes); memcpy(v, v0, bytes); *hash = 5; cuda_adamw(NULL, &a));
     ck_assert(memcmp(p, pc, bytes) == 0 && memcmp(m, mc, bytes) == 0 && memcmp(v, vc, bytes) == 0);
     ck_assert_uint_eq(*hash, want + 5);

@@ -71,7 +71,8 @@ __device__ __forceinline__ uint32_t keep_four(const attention_view &a, const att
 }
 
 /* Which elements of a tile of queries (rows, the first is `query`) and keys (8 N columns, the first is `key`, a multiple of 8) are
- * kept; columns from `columns` on are not asked for. Two lanes share the four keys of a counter: the even one draws for row g, the odd one for row g + 8, and they swap. */
+ * kept; columns from `columns` on are not asked for. Two lanes share the four keys of a counter: the even one draws for row g, the odd one for row g
+ * + 8, and they swap. */
 template <int N> struct keep_by_query {
     uint32_t low, high; /* of rows g and g + 8, four bits a column of eight */
 
@@ -120,15 +121,15 @@ template <int N> struct keep_by_key {
 };
 
 /* Runs the statement with T the element type and SIZE the head size that shared memory is laid out for. */
-#define WITH_HEAD(type, head_size, ...)                \
-    do {                                               \
-        if ((head_size) <= 32) {                       \
-            enum { SIZE = 32 };                        \
-            WITH_TYPE(type, __VA_ARGS__);              \
-        } else {                                       \
-            enum { SIZE = 64 };                        \
-            WITH_TYPE(type, __VA_ARGS__);              \
-        }                                              \
+#define WITH_HEAD(type, head_size, ...)   \
+    do {                                  \
+        if ((head_size) <= 32) {          \
+            enum { SIZE = 32 };           \
+            WITH_TYPE(type, __VA_ARGS__); \
+        } else {                          \
+            enum { SIZE = 64 };           \
+            WITH_TYPE(type, __VA_ARGS__); \
+        }                                 \
     } while (0)
 
 #endif

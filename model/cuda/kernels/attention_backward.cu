@@ -5,7 +5,8 @@
 enum { DELTA_LANES = 8, DELTA_PLACES = ATTENTION_THREADS / DELTA_LANES };
 
 /* delta[token, head] = out . dout: the sum over keys of P dP. Eight lanes a token and head, eight columns each. */
-template <typename T> __global__ void __launch_bounds__(ATTENTION_THREADS) attention_delta(int64_t places, int size, const T *out, const T *dout, float *delta)
+template <typename T>
+__global__ void __launch_bounds__(ATTENTION_THREADS) attention_delta(int64_t places, int size, const T *out, const T *dout, float *delta)
 {
     const int64_t place = (int64_t)blockIdx.x * DELTA_PLACES + threadIdx.x / DELTA_LANES;
     const int c = threadIdx.x % DELTA_LANES * 8;
@@ -41,7 +42,8 @@ __device__ __forceinline__ query_numbers numbers_of(const attention_view &a, con
 }
 
 /* From a score and dP to what the products need: the dropped probability and the score's gradient. */
-__device__ __forceinline__ void gradient_of(const attention_view &a, const query_numbers &q, bool kept, float score, float dp, float *dropped, float *ds)
+__device__ __forceinline__ void gradient_of(const attention_view &a, const query_numbers &q, bool kept, float score, float dp, float *dropped,
+                                            float *ds)
 {
     const float probability = ptx_exp2(fmaf(score, a.scale2, -q.shift)) * q.inverse, factor = kept ? a.drop.scale : 0.0f;
     *dropped = probability * factor;
@@ -54,10 +56,10 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
     attention_backward_keys(attention_view a, const T *q, const T *k, const T *v, const T *dout, T *dk, T *dv)
 {
     constexpr int STRIDE = tile_shape<T, D>::STRIDE, STEP = attention_step<T>::BACKWARD, N = STEP / 8;
-    SHARED(T, keys, ATTENTION_TILE *STRIDE);
-    SHARED(T, values, ATTENTION_TILE *STRIDE);
-    SHARED(T, queries, STEP *STRIDE);
-    SHARED(T, gradients, STEP *STRIDE);
+    SHARED(T, keys, ATTENTION_TILE * STRIDE);
+    SHARED(T, values, ATTENTION_TILE * STRIDE);
+    SHARED(T, queries, STEP * STRIDE);
+    SHARED(T, gradients, STEP * STRIDE);
     SHARED(query_numbers, numbers, STEP);
     const attention_place p = attention_place_of(a);
     const int first = blockIdx.x * ATTENTION_TILE, own = threadIdx.x / WARP * 16, row = first + own + lane_of_warp() / 4, t = lane_of_warp() % 4;
@@ -106,10 +108,10 @@ __global__ void __launch_bounds__(ATTENTION_THREADS)
     attention_backward_queries(attention_view a, const T *q, const T *k, const T *v, const T *dout, T *dq)
 {
     constexpr int STRIDE = tile_shape<T, D>::STRIDE, STEP = attention_step<T>::BACKWARD, N = STEP / 8;
-    SHARED(T, queries, ATTENTION_TILE *STRIDE);
-    SHARED(T, gradients, ATTENTION_TILE *STRIDE);
-    SHARED(T, keys, STEP *STRIDE);
-    SHARED(T, values, STEP *STRIDE);
+    SHARED(T, queries, ATTENTION_TILE * STRIDE);
+    SHARED(T, gradients, ATTENTION_TILE * STRIDE);
+    SHARED(T, keys, STEP * STRIDE);
+    SHARED(T, values, STEP * STRIDE);
     const attention_place p = attention_place_of(a);
     const int first = blockIdx.x * ATTENTION_TILE, own = threadIdx.x / WARP * 16, row = first + own + lane_of_warp() / 4, t = lane_of_warp() % 4;
     if (first >= p.length)
@@ -153,8 +155,8 @@ void cuda_attention_backward(cuda_stream stream, const cuda_attention_args *a)
         return;
     const int64_t places = a->rows->tokens * a->heads;
     const launch_size grid(pieces_of(a->rows->longest, ATTENTION_TILE), a->heads, a->rows->rows);
-    WITH_TYPE(a->type, LAUNCH(stream, pieces_of(places, DELTA_PLACES), ATTENTION_THREADS, attention_delta<T>, places, (int)a->head_size, (const T *)a->out,
-                              (const T *)a->dout, (float *)a->scratch));
+    WITH_TYPE(a->type, LAUNCH(stream, pieces_of(places, DELTA_PLACES), ATTENTION_THREADS, attention_delta<T>, places, (int)a->head_size,
+                              (const T *)a->out, (const T *)a->dout, (float *)a->scratch));
     WITH_HEAD(a->type, a->head_size,
               LAUNCH(stream, grid, ATTENTION_THREADS, (attention_backward_keys<T, SIZE>), attention_view_of(a), (const T *)a->q, (const T *)a->k,
                      (const T *)a->v, (const T *)a->dout, (T *)a->dk, (T *)a->dv));

@@ -42,7 +42,8 @@ __device__ __forceinline__ void softmax_step(const attention_view &a, int valid,
     }
 }
 
-template <int N> __device__ __forceinline__ void drop_weights(const attention_view &a, const attention_place &p, int query, int key, int columns, float c[N][4])
+template <int N>
+__device__ __forceinline__ void drop_weights(const attention_view &a, const attention_place &p, int query, int key, int columns, float c[N][4])
 {
     if (!a.drop.threshold)
         return;
@@ -59,9 +60,9 @@ template <typename T, int D>
 __global__ void __launch_bounds__(ATTENTION_THREADS) attention_forward(attention_view a, const T *q, const T *k, const T *v, T *out)
 {
     constexpr int STRIDE = tile_shape<T, D>::STRIDE, STEP = attention_step<T>::FORWARD, N = STEP / 8;
-    SHARED(T, queries, ATTENTION_TILE *STRIDE);
-    SHARED(T, keys, STEP *STRIDE);
-    SHARED(T, values, STEP *STRIDE);
+    SHARED(T, queries, ATTENTION_TILE * STRIDE);
+    SHARED(T, keys, STEP * STRIDE);
+    SHARED(T, values, STEP * STRIDE);
     const attention_place p = attention_place_of(a);
     const int first = blockIdx.x * ATTENTION_TILE, own = threadIdx.x / WARP * 16;
     if (first >= p.length)
@@ -102,6 +103,7 @@ void cuda_attention_forward(cuda_stream stream, const cuda_attention_args *a)
     if (a->rows->rows == 0)
         return;
     const launch_size grid(pieces_of(a->rows->longest, ATTENTION_TILE), a->heads, a->rows->rows);
-    WITH_HEAD(a->type, a->head_size, LAUNCH(stream, grid, ATTENTION_THREADS, (attention_forward<T, SIZE>), attention_view_of(a), (const T *)a->q,
-                                            (const T *)a->k, (const T *)a->v, (T *)a->out));
+    WITH_HEAD(a->type, a->head_size,
+              LAUNCH(stream, grid, ATTENTION_THREADS, (attention_forward<T, SIZE>), attention_view_of(a), (const T *)a->q, (const T *)a->k,
+                     (const T *)a->v, (T *)a->out));
 }

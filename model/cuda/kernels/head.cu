@@ -42,7 +42,8 @@ __global__ void __launch_bounds__(POOL_THREADS) pool_forward(const int64_t *offs
 
 /* A block a token. */
 template <typename T>
-__global__ void __launch_bounds__(POOL_THREADS) pool_backward(const int64_t *offset, const int32_t *row, int H, const float *dpooled, const int32_t *argmax, T *dx)
+__global__ void __launch_bounds__(POOL_THREADS)
+    pool_backward(const int64_t *offset, const int32_t *row, int H, const float *dpooled, const int32_t *argmax, T *dx)
 {
     const int c = 8 * (int)threadIdx.x;
     if (c >= H)
@@ -76,8 +77,8 @@ void cuda_pool_backward(cuda_stream stream, cuda_type type, const cuda_rows *row
 /* ---- linear layer on dropped rows ---- */
 
 /* A block a row: its dropout, then a warp an output: lane l has columns l, l + 32, ..., then the warp's tree. */
-__global__ void __launch_bounds__(HEAD_WARPS *WARP)
-    head_forward(dropping drop, const uint64_t *sample, int H, int C, const float *pooled, const float *weight, const float *bias, float *dropped, float *logits)
+__global__ void __launch_bounds__(HEAD_WARPS *WARP) head_forward(dropping drop, const uint64_t *sample, int H, int C, const float *pooled,
+                                                                 const float *weight, const float *bias, float *dropped, float *logits)
 {
     SHARED(float, row, 2 * CUDA_MAX_HIDDEN);
     const int64_t r = blockIdx.x;
@@ -143,8 +144,8 @@ void cuda_head_forward(cuda_stream stream, const cuda_rows *rows, int64_t H, int
                        const float *bias, float *dropped, float *logits)
 {
     if (rows->rows)
-        LAUNCH(stream, rows->rows, HEAD_WARPS * WARP, head_forward, dropping_of(drop, rows->epoch), rows->sample, (int)H, (int)C, pooled, weight, bias,
-               dropped, logits);
+        LAUNCH(stream, rows->rows, HEAD_WARPS * WARP, head_forward, dropping_of(drop, rows->epoch), rows->sample, (int)H, (int)C, pooled, weight,
+               bias, dropped, logits);
 }
 
 void cuda_head_backward(cuda_stream stream, const cuda_rows *rows, int64_t H, int64_t C, const float *dlogits, const float *dropped,
@@ -154,7 +155,8 @@ void cuda_head_backward(cuda_stream stream, const cuda_rows *rows, int64_t H, in
         return;
     LAUNCH(stream, launch_size(pieces_of(2 * H + 1, HEAD_WARPS * WARP), C), HEAD_WARPS * WARP, head_back_weight, rows->rows, (int)H, (int)C, dlogits,
            dropped, dweight, dbias);
-    LAUNCH(stream, rows->rows, HEAD_WARPS * WARP, head_back_rows, dropping_of(drop, rows->epoch), rows->sample, (int)H, (int)C, dlogits, weight, dpooled);
+    LAUNCH(stream, rows->rows, HEAD_WARPS * WARP, head_back_rows, dropping_of(drop, rows->epoch), rows->sample, (int)H, (int)C, dlogits, weight,
+           dpooled);
 }
 
 /* ---- loss: a thread a row ---- */
@@ -192,7 +194,8 @@ __global__ void __launch_bounds__(LOSS_THREADS) sigmoid(int64_t n, const float *
 void cuda_loss_forward(cuda_stream stream, const cuda_rows *rows, int64_t C, const float *logits, float factor, double *row_loss, float *dlogits)
 {
     if (rows->rows)
-        LAUNCH(stream, pieces_of(rows->rows, LOSS_THREADS), LOSS_THREADS, loss_forward, rows->rows, (int)C, logits, rows->label, factor, row_loss, dlogits);
+        LAUNCH(stream, pieces_of(rows->rows, LOSS_THREADS), LOSS_THREADS, loss_forward, rows->rows, (int)C, logits, rows->label, factor, row_loss,
+               dlogits);
 }
 
 void cuda_sigmoid(cuda_stream stream, int64_t n, const float *logits, float *probability)

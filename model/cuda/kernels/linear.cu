@@ -62,14 +62,15 @@ template <typename T> __global__ void __launch_bounds__(POINT_THREADS) gelu_back
 void cuda_bias_add(cuda_stream stream, cuda_type type, int64_t rows, int64_t O, const void *x, const float *bias, void *y)
 {
     if (rows)
-        WITH_TYPE(type, LAUNCH(stream, pieces_of(rows * O, 8 * POINT_THREADS), POINT_THREADS, bias_add<T>, rows * O, (int)O, (const T *)x, bias, (T *)y));
+        WITH_TYPE(type,
+                  LAUNCH(stream, pieces_of(rows * O, 8 * POINT_THREADS), POINT_THREADS, bias_add<T>, rows * O, (int)O, (const T *)x, bias, (T *)y));
 }
 
 void cuda_bias_gelu_forward(cuda_stream stream, cuda_type type, int64_t rows, int64_t F, const void *x, const float *bias, void *pre, void *y)
 {
     if (rows)
-        WITH_TYPE(type, LAUNCH(stream, pieces_of(rows * F, 8 * POINT_THREADS), POINT_THREADS, bias_gelu<T>, rows * F, (int)F, (const T *)x, bias, (T *)pre,
-                               (T *)y));
+        WITH_TYPE(type, LAUNCH(stream, pieces_of(rows * F, 8 * POINT_THREADS), POINT_THREADS, bias_gelu<T>, rows * F, (int)F, (const T *)x, bias,
+                               (T *)pre, (T *)y));
 }
 
 void cuda_gelu_backward(cuda_stream stream, cuda_type type, int64_t n, const void *pre, const void *dy, void *dpre)
@@ -82,7 +83,7 @@ void cuda_gelu_backward(cuda_stream stream, cuda_type type, int64_t n, const voi
 
 template <typename T> __global__ void __launch_bounds__(COLUMN_WARPS *WARP) column_pieces(int64_t rows, int64_t O, const T *x, float *part)
 {
-    SHARED(float, eighth, COLUMN_WARPS * COLUMN_WIDTH);
+    SHARED(float, eighth, COLUMN_WARPS *COLUMN_WIDTH);
     const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
     const int64_t c = (int64_t)blockIdx.x * COLUMN_WIDTH + 8 * lane;
     const int64_t begin = (int64_t)blockIdx.y * CUDA_COLUMN_ROWS + warp * (CUDA_COLUMN_ROWS / COLUMN_WARPS);
@@ -167,7 +168,8 @@ void cuda_fold_split(cuda_stream stream, int64_t n, int count, int64_t stride, c
 /* ---- rows of an embedding table: a block a group of tokens, eight columns a thread ---- */
 
 template <typename T>
-__global__ void __launch_bounds__(EMBED_THREADS) embed_rows(const int32_t *first, const int32_t *token, const int32_t *target, int H, const T *dsum, float *to)
+__global__ void __launch_bounds__(EMBED_THREADS)
+    embed_rows(const int32_t *first, const int32_t *token, const int32_t *target, int H, const T *dsum, float *to)
 {
     const int c = 8 * (int)threadIdx.x;
     if (c >= H)

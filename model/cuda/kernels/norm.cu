@@ -114,7 +114,8 @@ struct norm_sums {
 };
 
 /* One token's way back. dz and sum are read before dx, which may lie where dz does. */
-template <typename T, bool EMBED> __device__ __forceinline__ void back_one(const norm_view &n, int64_t t, const T *dz, const T *sum, T *dx, T *dy, norm_sums &s)
+template <typename T, bool EMBED>
+__device__ __forceinline__ void back_one(const norm_view &n, int64_t t, const T *dz, const T *sum, T *dx, T *dy, norm_sums &s)
 {
     float mean = n.mean[t], rstd = n.rstd[t], hat[EIGHTS][8], g[EIGHTS][8], sum1 = 0, sum2 = 0;
 #pragma unroll
@@ -194,10 +195,10 @@ __global__ void __launch_bounds__(NORM_WARPS *WARP) norm_backward(norm_view n, c
 
 enum { FOLD_WARPS = 8 };
 
-__global__ void __launch_bounds__(FOLD_WARPS *WARP) fold_pieces_of_columns(int64_t pieces, int64_t columns, const float *part, int64_t split, float *first,
-                                                                           float *second)
+__global__ void __launch_bounds__(FOLD_WARPS *WARP)
+    fold_pieces_of_columns(int64_t pieces, int64_t columns, const float *part, int64_t split, float *first, float *second)
 {
-    SHARED(float, eighth, FOLD_WARPS * WARP);
+    SHARED(float, eighth, FOLD_WARPS *WARP);
     const int64_t c = (int64_t)blockIdx.x * WARP + threadIdx.x % WARP, share = (pieces + FOLD_WARPS - 1) / FOLD_WARPS;
     const int64_t begin = threadIdx.x / WARP * share, end = begin + share < pieces ? begin + share : pieces;
     float sum = 0;
@@ -224,15 +225,15 @@ void fold_columns(cuda_stream stream, int64_t pieces, int64_t columns, const flo
 void cuda_embed_forward(cuda_stream stream, const cuda_norm_args *a)
 {
     if (a->rows->tokens)
-        WITH_TYPE(a->type, LAUNCH(stream, pieces_of(a->rows->tokens, NORM_WARPS), NORM_WARPS * WARP, (norm_forward<T, true>), view_of(a), (const T *)NULL,
-                                  (const T *)NULL, (T *)a->sum, (T *)a->z));
+        WITH_TYPE(a->type, LAUNCH(stream, pieces_of(a->rows->tokens, NORM_WARPS), NORM_WARPS * WARP, (norm_forward<T, true>), view_of(a),
+                                  (const T *)NULL, (const T *)NULL, (T *)a->sum, (T *)a->z));
 }
 
 void cuda_residual_norm_forward(cuda_stream stream, const cuda_norm_args *a)
 {
     if (a->rows->tokens)
-        WITH_TYPE(a->type, LAUNCH(stream, pieces_of(a->rows->tokens, NORM_WARPS), NORM_WARPS * WARP, (norm_forward<T, false>), view_of(a), (const T *)a->x,
-                                  (const T *)a->y, (T *)a->sum, (T *)a->z));
+        WITH_TYPE(a->type, LAUNCH(stream, pieces_of(a->rows->tokens, NORM_WARPS), NORM_WARPS * WARP, (norm_forward<T, false>), view_of(a),
+                                  (const T *)a->x, (const T *)a->y, (T *)a->sum, (T *)a->z));
 }
 
 void cuda_embed_norm_backward(cuda_stream stream, const cuda_norm_args *a)
@@ -240,8 +241,8 @@ void cuda_embed_norm_backward(cuda_stream stream, const cuda_norm_args *a)
     const int64_t blocks = pieces_of(a->rows->tokens, NORM_TOKENS);
     if (!blocks)
         return;
-    WITH_TYPE(a->type, LAUNCH(stream, blocks, NORM_WARPS * WARP, (norm_backward<T, true>), view_of(a), (const T *)a->dz, (const T *)a->sum, (T *)a->dx,
-                              (T *)NULL, (float *)a->scratch));
+    WITH_TYPE(a->type, LAUNCH(stream, blocks, NORM_WARPS * WARP, (norm_backward<T, true>), view_of(a), (const T *)a->dz, (const T *)a->sum,
+                              (T *)a->dx, (T *)NULL, (float *)a->scratch));
     fold_columns(stream, blocks, 2 * a->hidden, (const float *)a->scratch, a->hidden, a->dgamma, a->dbeta);
 }
 
@@ -250,7 +251,7 @@ void cuda_residual_norm_backward(cuda_stream stream, const cuda_norm_args *a)
     const int64_t blocks = pieces_of(a->rows->tokens, NORM_TOKENS);
     if (!blocks)
         return;
-    WITH_TYPE(a->type, LAUNCH(stream, blocks, NORM_WARPS * WARP, (norm_backward<T, false>), view_of(a), (const T *)a->dz, (const T *)a->sum, (T *)a->dx,
-                              (T *)a->dy, (float *)a->scratch));
+    WITH_TYPE(a->type, LAUNCH(stream, blocks, NORM_WARPS * WARP, (norm_backward<T, false>), view_of(a), (const T *)a->dz, (const T *)a->sum,
+                              (T *)a->dx, (T *)a->dy, (float *)a->scratch));
     fold_columns(stream, blocks, 2 * a->hidden, (const float *)a->scratch, a->hidden, a->dgamma, a->dbeta);
 }

@@ -15,14 +15,16 @@ static int64_t blocks_for(int64_t n)
 
 __global__ void __launch_bounds__(UPDATE_THREADS) zero(int64_t n, uint32_t *p)
 {
-    for EACH (i, n)
-        p[i] = 0;
+    for
+        EACH(i, n)
+    p[i] = 0;
 }
 
 __global__ void __launch_bounds__(UPDATE_THREADS) add(int64_t n, const float *from, float *to)
 {
-    for EACH (i, n)
-        to[i] += from[i];
+    for
+        EACH(i, n)
+    to[i] += from[i];
 }
 
 void cuda_zero(cuda_stream stream, void *p, size_t bytes)
@@ -48,24 +50,26 @@ struct fold_plan {
 /* A small stack a thread, its top in stack[0]: a push moves all down and a fold moves all up, so that every place is a register. */
 __global__ void __launch_bounds__(UPDATE_THREADS) fold_pieces(fold_plan plan, int64_t n, float *to)
 {
-    for EACH (i, n) {
-        float stack[FOLD_DEPTH] = {0, 0, 0, 0, 0, 0, 0, 0};
-        int next = 0;
-        for (int s = 0; s < plan.steps; s++) {
-            if (plan.step[s]) {
-                stack[0] = stack[1] + stack[0];
+    for
+        EACH(i, n)
+        {
+            float stack[FOLD_DEPTH] = {0, 0, 0, 0, 0, 0, 0, 0};
+            int next = 0;
+            for (int s = 0; s < plan.steps; s++) {
+                if (plan.step[s]) {
+                    stack[0] = stack[1] + stack[0];
 #pragma unroll
-                for (int d = 1; d < FOLD_DEPTH - 1; d++)
-                    stack[d] = stack[d + 1];
-            } else {
+                    for (int d = 1; d < FOLD_DEPTH - 1; d++)
+                        stack[d] = stack[d + 1];
+                } else {
 #pragma unroll
-                for (int d = FOLD_DEPTH - 1; d > 0; d--)
-                    stack[d] = stack[d - 1];
-                stack[0] = plan.piece[next++][i];
+                    for (int d = FOLD_DEPTH - 1; d > 0; d--)
+                        stack[d] = stack[d - 1];
+                    stack[0] = plan.piece[next++][i];
+                }
             }
+            to[i] = stack[0];
         }
-        to[i] = stack[0];
-    }
 }
 
 void cuda_fold_pieces(cuda_stream stream, int64_t n, int count, const float *const *piece, const uint8_t *step, float *to)
@@ -87,7 +91,8 @@ __global__ void __launch_bounds__(UPDATE_THREADS)
         out[i * H + c] = rb < 0 ? a[ra * H + c] : ra < 0 ? b[rb * H + c] : a[ra * H + c] + b[rb * H + c];
 }
 
-void cuda_merge_rows(cuda_stream stream, int64_t count, int64_t H, const float *a, const int32_t *a_row, const float *b, const int32_t *b_row, float *out)
+void cuda_merge_rows(cuda_stream stream, int64_t count, int64_t H, const float *a, const int32_t *a_row, const float *b, const int32_t *b_row,
+                     float *out)
 {
     if (count)
         LAUNCH(stream, count, UPDATE_THREADS, merge_rows, H, a, a_row, b, b_row, out);
@@ -111,8 +116,9 @@ __device__ __forceinline__ int any_of_block(int mine)
 __global__ void __launch_bounds__(UPDATE_THREADS) find_overflow(int64_t n, const float *x, int32_t *part)
 {
     int mine = 0;
-    for EACH (i, n)
-        mine |= (as_bits(x[i]) & 0x7f800000u) == 0x7f800000u;
+    for
+        EACH(i, n)
+    mine |= (as_bits(x[i]) & 0x7f800000u) == 0x7f800000u;
     mine = any_of_block(mine);
     if (threadIdx.x == 0)
         part[blockIdx.x] = mine;
@@ -141,14 +147,16 @@ void cuda_find_overflow(cuda_stream stream, int64_t n, const float *x, int32_t *
 
 template <typename T> __global__ void __launch_bounds__(UPDATE_THREADS) cast(int64_t n, const float *from, T *to)
 {
-    for EACH (i, n)
-        to[i] = round_to<T>(from[i]);
+    for
+        EACH(i, n)
+    to[i] = round_to<T>(from[i]);
 }
 
 template <typename T> __global__ void __launch_bounds__(UPDATE_THREADS) uncast(int64_t n, const T *from, float *to)
 {
-    for EACH (i, n)
-        to[i] = to_float(from[i]);
+    for
+        EACH(i, n)
+    to[i] = to_float(from[i]);
 }
 
 void cuda_cast(cuda_stream stream, cuda_type type, int64_t n, const float *from, void *to)
@@ -223,28 +231,31 @@ __device__ __forceinline__ float faded(float moment)
 template <typename T> __global__ void __launch_bounds__(UPDATE_THREADS) adamw(adamw_view a, T *copy, uint64_t *part)
 {
     uint64_t hash = 0;
-    for EACH (i, a.n) {
-        const float g = a.grad ? a.grad[i] * a.unscale : 0.0f;
-        const float m = faded(fmaf(a.s.one_minus_beta1, g, a.s.beta1 * a.m[i]));
-        const float v = faded(fmaf(a.s.one_minus_beta2 * g, g, a.s.beta2 * a.v[i]));
-        float p = fmaf(-a.s.step_size, m / (sqrtf(v) + a.s.epsilon), a.p[i]);
-        if (a.decayed && a.s.decay != 0.0f) /* p - 0 p would turn -0 into +0 */
-            p = fmaf(-a.s.decay, p, p);
-        a.m[i] = m;
-        a.v[i] = v;
-        a.p[i] = p;
-        if (copy)
-            copy[i] = round_to<T>(p);
-        hash += mix((uint64_t)(a.first + i), as_bits(p));
-    }
+    for
+        EACH(i, a.n)
+        {
+            const float g = a.grad ? a.grad[i] * a.unscale : 0.0f;
+            const float m = faded(fmaf(a.s.one_minus_beta1, g, a.s.beta1 * a.m[i]));
+            const float v = faded(fmaf(a.s.one_minus_beta2 * g, g, a.s.beta2 * a.v[i]));
+            float p = fmaf(-a.s.step_size, m / (sqrtf(v) + a.s.epsilon), a.p[i]);
+            if (a.decayed && a.s.decay != 0.0f) /* p - 0 p would turn -0 into +0 */
+                p = fmaf(-a.s.decay, p, p);
+            a.m[i] = m;
+            a.v[i] = v;
+            a.p[i] = p;
+            if (copy)
+                copy[i] = round_to<T>(p);
+            hash += mix((uint64_t)(a.first + i), as_bits(p));
+        }
     put_sum(hash, part);
 }
 
 __global__ void __launch_bounds__(UPDATE_THREADS) state_hash(int64_t n, int64_t first, const float *p, uint64_t *part)
 {
     uint64_t hash = 0;
-    for EACH (i, n)
-        hash += mix((uint64_t)(first + i), as_bits(p[i]));
+    for
+        EACH(i, n)
+    hash += mix((uint64_t)(first + i), as_bits(p[i]));
     put_sum(hash, part);
 }
 
@@ -256,7 +267,8 @@ void cuda_adamw(cuda_stream stream, const cuda_adamw_args *a)
     if (a->type == CUDA_FLOAT16)
         LAUNCH(stream, blocks_for(a->n), UPDATE_THREADS, adamw<fp16>, view, (fp16 *)a->copy, (uint64_t *)a->scratch);
     else
-        LAUNCH(stream, blocks_for(a->n), UPDATE_THREADS, adamw<bf16>, view, a->type == CUDA_BFLOAT16 ? (bf16 *)a->copy : NULL, (uint64_t *)a->scratch);
+        LAUNCH(stream, blocks_for(a->n), UPDATE_THREADS, adamw<bf16>, view, a->type == CUDA_BFLOAT16 ? (bf16 *)a->copy : NULL,
+               (uint64_t *)a->scratch);
     if (a->hash)
         LAUNCH(stream, 1, UPDATE_THREADS, join_hashes, (int)blocks_for(a->n), (const uint64_t *)a->scratch, a->hash);
 }
