@@ -3,7 +3,7 @@
  *     gpu_check agree TYPE                  loss, logits and every gradient of a small network against the CPU back end, dropout on
  *     gpu_check repeat TYPE TIMES           the same step TIMES times: are all gradients the same bits?
  *     gpu_check noise SECONDS               keeps the device busy with other work meanwhile
- *     gpu_check train TYPE base|large|tiny LANES BATCH SECONDS      whole optimizer steps: tokens and operations a second
+ *     gpu_check train TYPE base|large|tiny LANES BATCH SECONDS [exact|fast]     whole optimizer steps: tokens and operations a second
  *     gpu_check score TYPE base|large|tiny BATCH SECONDS            scoring: rows a second
  */
 #include <inttypes.h>
@@ -42,7 +42,15 @@ static uint32_t draw(void)
 
 static model_config shape_of(const char *name)
 {
-    model_config c = {.vocab_size = 105879, .hidden = 768, .layers = 12, .heads = 12, .feed_forward = 3072, .positions = 512, .type_vocab = 2, .layer_norm_epsilon = 1e-12, .initializer_range = 0.02};
+    model_config c = {.vocab_size = 105879,
+                      .hidden = 768,
+                      .layers = 12,
+                      .heads = 12,
+                      .feed_forward = 3072,
+                      .positions = 512,
+                      .type_vocab = 2,
+                      .layer_norm_epsilon = 1e-12,
+                      .initializer_range = 0.02};
     if (strcmp(name, "large") == 0)
         c.hidden = 1024, c.layers = 24, c.heads = 16, c.feed_forward = 4096;
     if (strcmp(name, "tiny") == 0)
@@ -72,8 +80,11 @@ static void rig_open(rig *r, bool on_device, backend_type type, const char *shap
     must(tensor_table_create(&c, 1, false, &r->table));
     const bert_limits limits = {tokens, rows, LONGEST};
     backend_limits room = bert_backend_limits(r->table, &limits);
-    if (on_device)
+    if (on_device) {
+        int devices;
         must(device_library_open(&where.library));
+        must(where.library->count(&devices));
+    }
     must(place_open(&where, &room, &r->be));
     size_t bytes = (size_t)r->table->parameters * sizeof(float);
     must(memory_new(&r->host, bytes, "parameters"));
@@ -285,7 +296,7 @@ static void run_lane(rig *r, int64_t batch_rows, uint64_t seed, gradient *g, cou
     }
 }
 
-static void train_speed(backend_type type, const char *shape, int64_t lanes, int64_t batch_rows, double seconds)
+static void train_speed(backend_type type, const char *shape, int64_t lanes, int64_t batch_rows, double seconds, reduce_kind kind)
 {
     rig r;
     sums *s;
@@ -297,7 +308,7 @@ static void train_speed(backend_type type, const char *shape, int64_t lanes, int
     rig_open(&r, true, type, shape, micro, batch_rows < micro / 2 ? batch_rows : micro / 2, BERT_TRAINING);
     bert_set_dropout(r.net, &(bert_dropout){.hidden = 0.1, .attention = 0.1, .head = 0.3, .seed = SEED});
     must(sums_create(r.be, r.table, 0, lanes, lane_tokens, &s));
-    must(reduce_create(r.be, r.table, lanes, lane_tokens, REDUCE_STRIPE, REDUCE_EXACT, &d));
+    must(reduce_create(r.be, r.table, lanes, lane_tokens, REDUCE_STRIPE, kind, &d));
     must(optimizer_create(r.be, r.table, r.host, r.weights, REDUCE_STRIPE, &o));
     for (;;) {
         if (steps == 2) { /* the first two warm the clocks and load the kernels */
@@ -358,8 +369,9 @@ int main(int argc, char **argv)
         repeat(type_of(argv[2]), strtoll(argv[3], NULL, 10));
     else if (argc == 3 && strcmp(argv[1], "noise") == 0)
         noise(strtod(argv[2], NULL));
-    else if (argc == 7 && strcmp(argv[1], "train") == 0)
-        train_speed(type_of(argv[2]), argv[3], strtoll(argv[4], NULL, 10), strtoll(argv[5], NULL, 10), strtod(argv[6], NULL));
+    else if ((argc == 7 || argc == 8) && strcmp(argv[1], "train") == 0)
+        train_speed(type_of(argv[2]), argv[3], strtoll(argv[4], NULL, 10), strtoll(argv[5], NULL, 10), strtod(argv[6], NULL),
+                    argc == 8 && strcmp(argv[7], "fast") == 0 ? REDUCE_FAST : REDUCE_EXACT);
     else if (argc == 6 && strcmp(argv[1], "score") == 0)
         score_speed(type_of(argv[2]), argv[3], strtoll(argv[4], NULL, 10), strtod(argv[5], NULL));
     else

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# bench/gpu.sh on the twin: every part in its tiny form, or what it says without a device and with one that is lost.
+#   gpu.sh BUILD SOURCE whole|lost
+set -uo pipefail
+build=$1 source=$2 part=$3
+failures=0
+wrong() { echo "wrong: $*"; failures=$((failures + 1)); }
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/fretsaw-gpu-test-XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+# A Python without PyTorch: what is measured beside it is not this test's.
+printf '#!/bin/sh\nexit 1\n' >"$scratch/python"
+chmod +x "$scratch/python"
+export GPU_TINY=1 GPU_OUT=$scratch FRETSAW_PEERS=$scratch/python GPU_PATIENCE=2
+
+# CODE: gpu.sh's exit code; its output in $scratch/log
+expect() {
+    "$source/bench/gpu.sh" "$build" >"$scratch/log" 2>&1
+    local code=$?
+    [ $code = "$1" ] || wrong "exit $code, not $1: $(tail -5 "$scratch/log")"
+}
+# NAME VERDICT: a line of the table on paper
+verdict() {
+    python3 -c 'import json, sys
+got = [r["verdict"] for r in json.load(open(sys.argv[1]))["rows"] if sys.argv[2] in r["name"]]
+sys.exit(not got or set(got) != {sys.argv[3]})' "$scratch/gpu.json" "$1" "$2" ||
+        wrong "'$1' is not $2: $(grep -F -- "$1" "$scratch/log")"
+}
+if [ "$part" = lost ]; then
+    FRETSAW_TWIN_DEVICES=0 expect 5
+    grep -q "no device to measure: .*no CUDA device is visible" "$scratch/log" || wrong "it does not say why: $(cat "$scratch/log")"
+    # Whole trainings have more launches than that, and one step fewer: some parts fail, and all are tried.
+    FRETSAW_TWIN_LOST=400 GPU_PARTS="agree memory" expect 6
+    verdict "float32: loss against the CPU" reached
+    verdict "memory beside --plan" failed
+    grep -q "not every bar is reached" "$scratch/log" || wrong "no verdict in all"
+else
+    expect 0
+    for name in "loss against the CPU" "gradient against the CPU" "repeats with other bits" "two steps of training" "shards to submission" \
+        "killed and resumed" "memory taken beside --plan" "two ranks, the bytes of one"; do
+        verdict "$name" reached
+    done
+    for name in "tiny: training" "tiny: scoring" "the recipe" PyTorch; do
+        verdict "$name" said
+    done
+fi
+[ $failures = 0 ] && echo ok
+exit $((failures > 0))
