@@ -113,7 +113,8 @@ static status compare_recipes(const trainer *t, const char *now, const char *the
         return STATUS_OK;
     differing_options(now, then, names, sizeof names);
     differing_options(then, now, names, sizeof names);
-    return fail(STATUS_USAGE, "%s was begun with other values of %s (see its recipe.conf): give those again, or another --out", t->o->out, names);
+    return fail(STATUS_USAGE, "%s was begun with other values of %s (see its recipe.conf), which can change the weights: give those again, or another --out",
+                t->o->out, names);
 }
 
 static status compare_runs(const trainer *t, const json_t *now, const json_t *then)
@@ -137,7 +138,7 @@ static status compare_runs(const trainer *t, const json_t *now, const json_t *th
                     t->o->out, place_then ? json_string_value(place_then) : "the CPU", place_now ? json_string_value(place_now) : "the CPU");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!json_equal(json_object_get(now, parts[i].key), json_object_get(then, parts[i].key)))
-            return fail(STATUS_INPUT, "%s was begun with other %s: give the same again, or another --out", t->o->out, parts[i].what);
+            return fail(STATUS_INPUT, "%s was begun with other %s, on which its weights depend: give the same again, or another --out", t->o->out, parts[i].what);
     if (!json_equal(now, then))
         return fail(STATUS_INPUT, "%s/run.json is damaged or of another version: restore it, or give another --out", t->o->out);
     return STATUS_OK;

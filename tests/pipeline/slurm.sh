@@ -34,7 +34,7 @@ dry_run() {
 }
 
 stopped_and_again() {
-    say "srun: a chain whose training is stopped"
+    say "srun: a chain whose training is stopped by USR1, and again by TERM"
     settings srun
     cp srun.settings my-settings.sh
     ln -s "$source/jobs" jobs
@@ -56,6 +56,15 @@ stopped_and_again() {
     [ "$(slurm_state "${job[infer]}")" = PENDING ] || wrong "infer did not wait for the training in the queue"
     status srun 1
     status_says "^train +${job[train]} +PENDING +waits to go on: train: train [0-9]+ of 7936"
+    before=$(cat srun/run/last)
+    start_soon "${job[train]}"
+    hosts_wait_for 60 "a checkpoint after the first stop" newer srun/run "$before" || wrong "training did not go on"
+    hold srun/run
+    scancel --signal=TERM "${job[train]}"
+    release srun/run
+    arrive 60 "${job[train]}" PENDING
+    log_of srun train >train.log
+    [ "$(grep -c 'stopped (SIGTERM).*everything saved' train.log)" = 1 ] && [ "$(grep -c 'stage train: exit 75' train.log)" = 2 ] || wrong "TERM did not stop it with 75"
     go_on srun
     log_says srun train '4 ranks on 2 nodes'
     status srun 0
@@ -91,7 +100,10 @@ with_mpirun() {
     log_says mpirun train 'module load hdf5'
 }
 
-# Two folds, two seeds, a GPU a task, through what stands for Apptainer; one of the four trainings is stopped.
+newer() { [ "$(cat "$1/last")" != "$2" ]; }
+
+# Two folds, two seeds, a GPU a task, through what stands for Apptainer. The whole array is cancelled and submitted again; then one of the four
+# trainings is stopped: Slurm 22.05 signals a member of a waiting array by its step alone.
 array_of_members() {
     say "an array of folds and seeds, with GPUs by name, in a container"
     mkdir tools
@@ -102,10 +114,19 @@ array_of_members() {
     export PATH=$scratch/tools:$PATH
     settings array 'FOLDS=2 SEEDS="1 2" CONTAINER=image.sif CONTAINER_OPTIONS=--nv BIN=/nowhere' TRAIN_GPUS_PER_TASK=toy:1 INFER_NODES=1
     submit array
+    until_it_trains array runs/fold-1-seed-1
+    scancel "${job[train]}"
+    arrive 60 "${job[train]}" CANCELLED
+    for stage in infer blend; do arrive 30 "${job[$stage]}" CANCELLED; done
+    ! grep -q 'exit 0\|back into the queue' array/log/train-*.log || wrong "a cancelled array goes on"
+    submit array
     until_it_trains array runs/fold-1-seed-2
     local one=${job[train]}_1
-    signal_ranks USR1 array/runs/fold-1-seed-2 # as an operator might; scancel of Slurm 22.05 signals no task of this array
+    hold array/runs/fold-1-seed-2
+    scancel --signal=USR1 "$(squeue --steps --noheader --format=%i --jobs="$one" | grep -m 1 "^${one}\.[0-9]")"
+    release array/runs/fold-1-seed-2
     arrive 60 "$one" PENDING
+    log_says array train 'stopped (SIGUSR1)' "$one"
     status array 1
     status_says "^train fold-1-seed-2 +$one +PENDING +waits to go on"
     start_soon "$one"
