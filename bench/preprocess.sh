@@ -2,6 +2,7 @@
 # CSV to shards, preprocess and shard on one and two ranks, beside pandas with nanotoken and with the Rust tokenizers of transformers; the peak
 # memory of each rank and of all, which --memory 300M bounds whatever TIMES is.
 #     bench/preprocess.sh [TIMES [PEER...]]      TIMES: how often comments/train.csv is repeated (10); PEER: nano hf (both) or none
+# All of it is done FRETSAW_ROUNDS times (1), the sides in turns, and of each the fastest round counts.
 # FRETSAW_PEERS is a python with pandas, transformers, nanotoken, h5py and hdf5plugin; FRETSAW_DATA the data folder (../shared/data beside the
 # source unless set); FRETSAW_BUILD the build folder (build/bench below the source unless set). TMPDIR needs about 1 GB for TIMES 10.
 # On two cores the peers use both, as do two ranks. Start-up is told apart: of the programs a run over four rows, of the peers their imports.
@@ -63,14 +64,16 @@ with open(work + "/times.json", "a") as f:
 PYTHON
 }
 
-for ranks in 1 2; do
-    rm -rf "$work/tokens" "$work/shards" "$work/few-tokens" "$work/few-shards"
-    run preprocess $ranks "$build/bin/preprocess" --quiet --memory 300M --vocab "$vocab" --out "$work/tokens" "$csv"
-    run shard $ranks "$build/bin/shard" --quiet --memory 300M --shards 8 --out "$work/shards" "$work/tokens"
-done
-for peer in "$@"; do
-    [ "$peer" != none ] || continue
-    "$FRETSAW_PEERS" "$source/bench/preprocess_peers.py" "$csv" "$vocab" "$work/peer.h5" "$peer" >"$work/peer-$peer.json"
-    rm -f "$work/peer.h5"
+for round in $(seq "${FRETSAW_ROUNDS:-1}"); do
+    for ranks in 1 2; do
+        rm -rf "$work/tokens" "$work/shards" "$work/few-tokens" "$work/few-shards"
+        run preprocess $ranks "$build/bin/preprocess" --quiet --memory 300M --vocab "$vocab" --out "$work/tokens" "$csv"
+        run shard $ranks "$build/bin/shard" --quiet --memory 300M --shards 8 --out "$work/shards" "$work/tokens"
+    done
+    for peer in "$@"; do
+        [ "$peer" != none ] || continue
+        "$FRETSAW_PEERS" "$source/bench/preprocess_peers.py" "$csv" "$vocab" "$work/peer.h5" "$peer" >"$work/peer-$peer-$round.json"
+        rm -f "$work/peer.h5"
+    done
 done
 "$FRETSAW_PEERS" "$source/bench/preprocess_report.py" "$work"

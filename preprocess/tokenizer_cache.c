@@ -22,30 +22,26 @@ const uint8_t cache_mask[2 * CACHE_LARGE_KEY] = {255, 255, 255, 255, 255, 255, 2
                                                  255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
 
 /* Zeros: a large calloc is fresh from the system and costs nothing until it is used. */
-static status new_table(size_t bytes, void **memory, void **table)
+static status new_table(size_t entry, int bits, cache_table *t)
 {
-    size_t alignment = bytes >= HUGE_PAGE ? HUGE_PAGE : LINE;
-    *memory = calloc(1, bytes + alignment);
-    if (!*memory)
+    size_t bytes = entry << bits, alignment = bytes >= HUGE_PAGE ? HUGE_PAGE : LINE;
+    void *memory = calloc(1, bytes + alignment);
+    if (!memory)
         return fail(STATUS_RESOURCE, "out of memory: %zu bytes for the tokenizer's cache", bytes);
-    *table = (void *)(((uintptr_t)*memory + alignment - 1) & ~(uintptr_t)(alignment - 1));
+    *t = (cache_table){.memory = memory, .bits = bits, .at = (void *)(((uintptr_t)memory + alignment - 1) & ~(uintptr_t)(alignment - 1))};
     if (bytes >= HUGE_PAGE)
-        madvise(*table, bytes, MADV_HUGEPAGE); /* look-ups go all over it; where it can't be had nothing is lost */
+        madvise(t->at, bytes, MADV_HUGEPAGE); /* look-ups go all over it; where it can't be had nothing is lost */
     return STATUS_OK;
 }
 
 status cache_create(tokenizer_cache *c)
 {
-    void *tiny = NULL, *small = NULL, *large = NULL;
-    status st;
-    *c = (tokenizer_cache){.tiny_bits = TINY_LEAST, .small_bits = SMALL_LEAST, .large_bits = LARGE_LEAST};
-    TRY_DONE(new_table(sizeof *c->tiny << TINY_LEAST, &c->tiny_memory, &tiny));
-    TRY_DONE(new_table(sizeof *c->small << SMALL_LEAST, &c->small_memory, &small));
-    TRY_DONE(new_table(sizeof *c->large << LARGE_LEAST, &c->large_memory, &large));
-    c->tiny = tiny;
-    c->small = small;
-    c->large = large;
-done:
+    *c = (tokenizer_cache){0};
+    status st = new_table(sizeof(cache_tiny), TINY_LEAST, &c->tiny);
+    if (st == STATUS_OK)
+        st = new_table(sizeof(cache_small), SMALL_LEAST, &c->small);
+    if (st == STATUS_OK)
+        st = new_table(sizeof(cache_large), LARGE_LEAST, &c->large);
     if (st != STATUS_OK)
         cache_free(c);
     return st;
@@ -53,9 +49,9 @@ done:
 
 void cache_free(tokenizer_cache *c)
 {
-    free(c->tiny_memory);
-    free(c->small_memory);
-    free(c->large_memory);
+    free(c->tiny.memory);
+    free(c->small.memory);
+    free(c->large.memory);
     free(c->wide);
     memset(c, 0, sizeof *c);
 }
@@ -64,18 +60,19 @@ void cache_free(tokenizer_cache *c)
  * the frequent ones, stay. */
 static void put_tiny(tokenizer_cache *c, uint64_t key, cache_ids ids)
 {
-    size_t place = (size_t)(cache_tiny_at(c, cache_tiny_hash(key)) - c->tiny);
+    cache_tiny *all = c->tiny.at;
+    size_t place = (size_t)(cache_tiny_at(c, cache_tiny_hash(key)) - all);
     for (int beside = 0; beside < 2; beside++) {
-        cache_tiny *e = &c->tiny[place ^ (size_t)beside];
+        cache_tiny *e = &all[place ^ (size_t)beside];
         for (int i = 0; i < CACHE_WAYS; i++)
             if (!e->key[i]) {
                 e->key[i] = key;
                 e->ids[i] = ids;
-                c->tiny_used++;
+                c->tiny.used++;
                 return;
             }
     }
-    cache_tiny *e = &c->tiny[place ^ 1];
+    cache_tiny *e = &all[place ^ 1];
     e->key[CACHE_WAYS - 1] = e->key[CACHE_WAYS - 2];
     e->ids[CACHE_WAYS - 1] = e->ids[CACHE_WAYS - 2];
     e->key[CACHE_WAYS - 2] = key;
@@ -84,7 +81,7 @@ static void put_tiny(tokenizer_cache *c, uint64_t key, cache_ids ids)
 
 const cache_ids *cache_tiny_beside(const tokenizer_cache *c, const cache_word *w)
 {
-    const cache_tiny *e = &c->tiny[(size_t)(cache_tiny_at(c, w->hash) - c->tiny) ^ 1];
+    const cache_tiny *all = c->tiny.at, *e = &all[(size_t)(cache_tiny_at(c, w->hash) - all) ^ 1];
     for (int i = 0; i < CACHE_WAYS; i++)
         if (e->key[i] == w->key[0])
             return &e->ids[i];
@@ -93,24 +90,25 @@ const cache_ids *cache_tiny_beside(const tokenizer_cache *c, const cache_word *w
 
 static void put_small(tokenizer_cache *c, const cache_small *new, uint64_t hash)
 {
-    size_t place = (size_t)(cache_small_at(c, hash) - c->small);
+    cache_small *all = c->small.at;
+    size_t place = (size_t)(cache_small_at(c, hash) - all);
     for (size_t beside = 0; beside <= CACHE_WAYS; beside += CACHE_WAYS) {
-        cache_small *e = &c->small[place ^ beside];
+        cache_small *e = &all[place ^ beside];
         for (int i = 0; i < CACHE_WAYS; i++)
             if (!(e[i].key[0] | e[i].key[1])) {
                 e[i] = *new;
-                c->small_used++;
+                c->small.used++;
                 return;
             }
     }
-    cache_small *e = &c->small[place ^ CACHE_WAYS];
+    cache_small *e = &all[place ^ CACHE_WAYS];
     e[CACHE_WAYS - 1] = e[CACHE_WAYS - 2];
     e[CACHE_WAYS - 2] = *new;
 }
 
 const cache_small *cache_small_beside(const tokenizer_cache *c, const cache_word *w)
 {
-    const cache_small *e = &c->small[(size_t)(cache_small_at(c, w->hash) - c->small) ^ CACHE_WAYS];
+    const cache_small *all = c->small.at, *e = &all[(size_t)(cache_small_at(c, w->hash) - all) ^ CACHE_WAYS];
     for (int i = 0; i < CACHE_WAYS; i++)
         if (cache_is_small(&e[i], w->key))
             return &e[i];
@@ -123,7 +121,7 @@ static void put_large(tokenizer_cache *c, const cache_large *new, uint64_t hash)
     int i = 0;
     while (i < CACHE_WAYS && e[i].key[0] | e[i].key[1])
         i++;
-    c->large_used += i < CACHE_WAYS;
+    c->large.used += i < CACHE_WAYS;
     if (i == CACHE_WAYS) {
         i = CACHE_WAYS - 2;
         e[CACHE_WAYS - 1] = e[i];
@@ -131,59 +129,36 @@ static void put_large(tokenizer_cache *c, const cache_large *new, uint64_t hash)
     e[i] = *new;
 }
 
-/* Twice the places, once half of their words are taken; those of a place keep their order. */
-static status grow_tiny(tokenizer_cache *c)
+/* The words of an entry of a table that is too small, into the new one. */
+static void move_tiny(tokenizer_cache *c, const void *entry)
 {
-    void *table = NULL, *memory = NULL, *old_memory = c->tiny_memory;
-    size_t places = (size_t)1 << c->tiny_bits;
-    const cache_tiny *old = c->tiny;
-    TRY(new_table(2 * places * sizeof *old, &memory, &table));
-    c->tiny = table;
-    c->tiny_memory = memory;
-    c->tiny_bits++;
-    c->tiny_used = 0;
-    for (size_t i = 0; i < places; i++)
-        for (int k = 0; k < CACHE_WAYS && old[i].key[k]; k++)
-            put_tiny(c, old[i].key[k], old[i].ids[k]);
-    free(old_memory);
-    return STATUS_OK;
+    const cache_tiny *e = entry;
+    for (int k = 0; k < CACHE_WAYS && e->key[k]; k++)
+        put_tiny(c, e->key[k], e->ids[k]);
 }
 
-static status grow_small(tokenizer_cache *c)
+static void move_small(tokenizer_cache *c, const void *entry)
 {
-    void *table = NULL, *memory = NULL, *old_memory = c->small_memory;
-    size_t entries = (size_t)1 << c->small_bits;
-    const cache_small *old = c->small;
-    TRY(new_table(2 * entries * sizeof *old, &memory, &table));
-    c->small = table;
-    c->small_memory = memory;
-    c->small_bits++;
-    c->small_used = 0;
-    for (size_t i = 0; i < entries; i++) {
-        const cache_small *e = &old[i];
-        if (e->key[0] | e->key[1])
-            put_small(c, e, cache_hash(e->key));
-    }
-    free(old_memory);
-    return STATUS_OK;
+    const cache_small *e = entry;
+    if (e->key[0] | e->key[1])
+        put_small(c, e, cache_hash(e->key));
 }
 
-static status grow_large(tokenizer_cache *c)
+static void move_large(tokenizer_cache *c, const void *entry)
 {
-    void *table = NULL, *memory = NULL, *old_memory = c->large_memory;
-    size_t entries = (size_t)1 << c->large_bits;
-    const cache_large *old = c->large;
-    TRY(new_table(2 * entries * sizeof *old, &memory, &table));
-    c->large = table;
-    c->large_memory = memory;
-    c->large_bits++;
-    c->large_used = 0;
-    for (size_t i = 0; i < entries; i++) {
-        const cache_large *e = &old[i];
-        if (e->key[0] | e->key[1])
-            put_large(c, e, cache_large_hash(e->key));
-    }
-    free(old_memory);
+    const cache_large *e = entry;
+    if (e->key[0] | e->key[1])
+        put_large(c, e, cache_large_hash(e->key));
+}
+
+/* Twice the places, once half of their words are taken; those of a place keep their order. A table that cannot be had leaves the old one. */
+static status grow(tokenizer_cache *c, cache_table *t, size_t entry, void (*move)(tokenizer_cache *c, const void *entry))
+{
+    cache_table old = *t;
+    TRY(new_table(entry, old.bits + 1, t));
+    for (const char *e = old.at, *end = e + (entry << old.bits); e < end; e += entry)
+        move(c, e);
+    free(old.memory);
     return STATUS_OK;
 }
 
@@ -220,8 +195,8 @@ static status store_small(tokenizer_cache *c, const cache_word *w, const uint32_
 {
     cache_small e = {.key = {w->key[0], w->key[1]}};
     bool kept;
-    if (2 * c->small_used >= (size_t)1 << c->small_bits && c->small_bits < SMALL_MOST)
-        TRY(grow_small(c));
+    if (2 * c->small.used >= (size_t)1 << c->small.bits && c->small.bits < SMALL_MOST)
+        TRY(grow(c, &c->small, sizeof(cache_small), move_small));
     TRY(pack_ids(c, ids, count, 2, e.ids, &kept));
     if (kept)
         put_small(c, &e, w->hash);
@@ -232,8 +207,8 @@ static status store_tiny(tokenizer_cache *c, const cache_word *w, const uint32_t
 {
     cache_ids packed;
     bool kept;
-    if (2 * c->tiny_used >= CACHE_WAYS * ((size_t)1 << c->tiny_bits) && c->tiny_bits < TINY_MOST)
-        TRY(grow_tiny(c));
+    if (2 * c->tiny.used >= CACHE_WAYS * ((size_t)1 << c->tiny.bits) && c->tiny.bits < TINY_MOST)
+        TRY(grow(c, &c->tiny, sizeof(cache_tiny), move_tiny));
     TRY(pack_ids(c, ids, count, 1, &packed, &kept));
     if (kept)
         put_tiny(c, w->key[0], packed);
@@ -242,8 +217,8 @@ static status store_tiny(tokenizer_cache *c, const cache_word *w, const uint32_t
 
 static status store_large(tokenizer_cache *c, const cache_word *w, const uint32_t *ids, size_t count)
 {
-    if (2 * c->large_used >= (size_t)1 << c->large_bits && c->large_bits < LARGE_MOST)
-        TRY(grow_large(c));
+    if (2 * c->large.used >= (size_t)1 << c->large.bits && c->large.bits < LARGE_MOST)
+        TRY(grow(c, &c->large, sizeof(cache_large), move_large));
     cache_large e = {.key = {w->key[0], w->key[1], w->key[2], w->key[3]}, .count = (uint32_t)count};
     memcpy(e.id, ids, count * sizeof *ids);
     put_large(c, &e, w->hash);

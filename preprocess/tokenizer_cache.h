@@ -46,16 +46,18 @@ typedef struct cache_word {
     uint64_t hash, key[4]; /* only key[0] is set for up to 8 bytes, key[0..1] for up to 16 */
 } cache_word;
 
+typedef struct cache_table {
+    void *at, *memory; /* entries; as malloc gave it: the table is aligned inside */
+    int bits;          /* 2^bits places of tiny ones, entries of the others */
+    size_t used;       /* words */
+} cache_table;
+
 /* A word's place: CACHE_WAYS entries in a row, filled from the first. When it is full, the place beside it takes the word; when that is full too, one of
  * the last ones there is forgotten. */
 typedef struct tokenizer_cache {
-    cache_tiny *tiny;
-    cache_small *small;
-    cache_large *large;
+    cache_table tiny, small, large; /* of cache_tiny, cache_small, cache_large */
     cache_wide *wide; /* of words in the first two tables; never forgotten, so that words are no longer kept once there is no room */
-    void *tiny_memory, *small_memory, *large_memory; /* as given by malloc: the tables are aligned inside */
-    int tiny_bits, small_bits, large_bits;           /* 2^bits places of tiny ones, entries of the others */
-    size_t tiny_used, small_used, large_used, wide_used, wide_room;
+    size_t wide_used, wide_room;
 } tokenizer_cache;
 
 /* Errors: STATUS_RESOURCE. */
@@ -118,15 +120,15 @@ static inline void cache_set_word(cache_word *w, const char *p, size_t n, bool f
 
 static inline cache_tiny *cache_tiny_at(const tokenizer_cache *c, uint64_t hash)
 {
-    return &c->tiny[hash >> (64 - c->tiny_bits)];
+    return (cache_tiny *)c->tiny.at + (hash >> (64 - c->tiny.bits));
 }
 static inline cache_small *cache_small_at(const tokenizer_cache *c, uint64_t hash)
 {
-    return &c->small[hash >> (64 - c->small_bits) & ~(uint64_t)(CACHE_WAYS - 1)];
+    return (cache_small *)c->small.at + (hash >> (64 - c->small.bits) & ~(uint64_t)(CACHE_WAYS - 1));
 }
 static inline cache_large *cache_large_at(const tokenizer_cache *c, uint64_t hash)
 {
-    return &c->large[hash >> (64 - c->large_bits) & ~(uint64_t)(CACHE_WAYS - 1)];
+    return (cache_large *)c->large.at + (hash >> (64 - c->large.bits) & ~(uint64_t)(CACHE_WAYS - 1));
 }
 
 /* Inlined in any case: GCC takes a function that only prefetches for one without effect and drops calls to it. */

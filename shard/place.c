@@ -19,6 +19,7 @@ typedef struct work {
     output out;
     char *folder;         /* of the runs on their way */
     rowfile_meta meta;    /* of every shard */
+    bool all_missing;     /* every shard is to be made */
     spill_writer *spill;
     spill_runs *runs;
     rowfile_writer *shard;
@@ -45,7 +46,7 @@ static int64_t shard_of(const output *out, int64_t position)
 static bool wants(void *job, int64_t position)
 {
     const work *w = job;
-    return !w->out.whole[shard_of(&w->out, position)];
+    return w->all_missing || !w->out.whole[shard_of(&w->out, position)];
 }
 
 /* Memory of a rank for a run. Fresh memory is slow and a run is copied out in random order, so a small run that stays near the processor is
@@ -68,6 +69,7 @@ static status route_units(work *w)
 {
     int64_t first, end;
     selection_units(w->rows, &first, &end);
+    w->all_missing = output_missing(&w->out) == w->out.shards;
     TRY(spill_create(w->folder, selection_meta(w->rows)->labels, run_memory(w), w->out.first, w->out.shards, &w->spill));
     for (int64_t i = first; i < end && !stop_wanted(); i++) {
         TRY(selection_visit(w->rows, i, wants, send, w));
@@ -192,6 +194,7 @@ static status make_missing(work *w)
     if (st == STATUS_STOPPED)
         log_warn("%s: stopped by %s; the shards that are whole stay: run the same command again", w->o->out,
                  stop_wanted() ? stop_reason() : "a signal to another rank");
+    spill_remove_file(w->folder); /* each rank its own: letting go of so many pages takes a while */
     comm_barrier();
     if (comm_rank() == 0 && file_remove_tree(w->folder) != STATUS_OK)
         log_warn("%s", status_message());

@@ -28,6 +28,9 @@ void spill_writer_free(spill_writer *w);
 status spill_share(spill_writer *w, spill_runs **out);
 void spill_free(spill_runs *runs);
 
+/* Local, once no rank reads any more. Removes this rank's file; what goes wrong will show when the folder is removed. */
+void spill_remove_file(const char *folder);
+
 typedef status (*spill_take)(void *job, const rowfile_row *r);
 /* Local. STATUS_IO when not every position of the shard comes exactly once. */
 status spill_merge(const spill_runs *runs, int64_t shard, int64_t memory, spill_take take, void *job);

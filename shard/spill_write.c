@@ -176,6 +176,15 @@ status spill_add(spill_writer *w, int64_t position, const rowfile_row *r)
     return STATUS_OK;
 }
 
+void spill_remove_file(const char *folder)
+{
+    char *path;
+    if (spill_file_path(folder, comm_rank(), &path) != STATUS_OK)
+        return;
+    unlink(path);
+    free(path);
+}
+
 /* ---- telling all ranks ---- */
 
 static status gather(spill_writer *w, spill_runs *r)

@@ -70,8 +70,7 @@ static int64_t width_of(csv_reader *r, const csv_input *in)
     return event == CSV_RECORD ? csv_reader_width(r) : 0;
 }
 
-/* Kept from call to call: there are thousands, and a reader's buffers are large. 0 frees it. */
-static csv_reader *reader_of(int64_t memory)
+csv_reader *trace_reader(int64_t memory)
 {
     static csv_reader *kept;
     static int64_t kept_memory;
@@ -88,7 +87,7 @@ static csv_reader *reader_of(int64_t memory)
 void trace_read(const char *path, int64_t split_bytes, int64_t memory, csv_trace *out)
 {
     csv_splits s;
-    csv_reader *r = reader_of(memory);
+    csv_reader *r = trace_reader(memory);
     int64_t counted = 0;
     ck_ok(splits_open(&(splits_request){.path = (char *[]){(char *)path}, .count = 1, .split_bytes = split_bytes}, &s));
     ck_ok(splits_count(&s));
@@ -144,7 +143,7 @@ void trace_free(csv_trace *t)
 {
     free(t->bytes);
     *t = (csv_trace){0};
-    reader_of(0);
+    trace_reader(0);
 }
 
 void trace_write_file(const char *path, const void *p, size_t n)

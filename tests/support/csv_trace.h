@@ -26,6 +26,8 @@ void trace_slow(const uint8_t *p, size_t n, size_t limit, csv_trace *out);
 void trace_compare(const csv_trace *fast, const csv_trace *slow, const uint8_t *p, size_t n, const char *what);
 void trace_clear(csv_trace *t); /* for another use */
 void trace_free(csv_trace *t);
+/* A reader with so much memory, kept from call to call: there are thousands, and a reader's buffers are large. 0 frees it, as trace_free does. */
+csv_reader *trace_reader(int64_t memory);
 /* Writes the bytes to a file in the scratch folder that the test made (support_scratch). */
 void trace_write_file(const char *path, const void *p, size_t n);
 

@@ -56,7 +56,7 @@ static void make_row(rowfile_row *r, const rowfile_meta *m, int64_t number, int6
     for (size_t i = 0; i < id_bytes; i++)
         id[i] = piece[support_below(sizeof piece - 1)];
     for (int64_t i = 0; i < tokens; i++)
-        token[i] = support_below(100) ? (uint32_t)support_below(30522) : (uint32_t)support_random();
+        token[i] = support_below(100) ? (uint32_t)support_below(30522) : (uint32_t)support_random() >> support_below(20);
     for (int64_t i = 0; i < m->labels; i++)
         label[i] = support_below(4) ? (float)support_uniform() : support_below(2) ? NAN : (float)support_below(2);
     *r = (rowfile_row){.id = id, .id_bytes = id_bytes, .number = number, .source = (uint16_t)support_below((uint64_t)m->sources),

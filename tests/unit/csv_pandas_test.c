@@ -15,21 +15,6 @@ static void make_path(void)
     snprintf(path, sizeof path, "%s/a.csv", support_scratch());
 }
 
-/* Kept from call to call: there are thousands, and a reader's buffers are large. 0 frees it. */
-static csv_reader *reader_of(int64_t memory)
-{
-    static csv_reader *kept;
-    static int64_t kept_memory;
-    if (memory != kept_memory) {
-        csv_reader_free(kept);
-        kept = NULL;
-        kept_memory = memory;
-        if (memory)
-            ck_ok(csv_reader_create(memory, &kept));
-    }
-    return kept;
-}
-
 /* The widths as the check finds them. */
 static int64_t width_of(const csv_splits *s, csv_reader *r, int64_t *header)
 {
@@ -62,7 +47,7 @@ static void same_record(csv_reader *r, const slow_pandas *slow, const char *what
 static void compare_at(const uint8_t *p, size_t n, const slow_pandas *slow, int64_t split, int64_t memory, char delimiter)
 {
     csv_splits s;
-    csv_reader *r = reader_of(memory);
+    csv_reader *r = trace_reader(memory);
     char shown[900], what[1000];
     csv_quote_text((const char *)p, n, shown, sizeof shown);
     snprintf(what, sizeof what, "split %lld of %zu bytes: %s", (long long)split, n, shown);
@@ -256,7 +241,7 @@ int main(int argc, char **argv)
         return 1;
     int failed = support_run("csv_pandas",
                              (const TTest *[]){corners_at_every_cut, random_bytes_at_every_cut, long_records_over_chunks, limits_are_kept, NULL});
-    reader_of(0);
+    trace_reader(0);
     comm_close();
     return failed;
 }

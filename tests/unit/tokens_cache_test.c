@@ -79,8 +79,8 @@ START_TEST(full_tables_stay_right)
         fill(&c, seed, of[k].words, of[k].bytes);
         uint64_t found = count_found(&c, seed, of[k].words, of[k].bytes);
         ck_assert(found > of[k].words / 4 && found < of[k].words);
-        ck_assert_int_le(c.tiny_bits, 18);
-        ck_assert_int_le(c.small_bits, 19);
+        ck_assert_int_le(c.tiny.bits, 18);
+        ck_assert_int_le(c.small.bits, 19);
         cache_free(&c);
     }
 }
@@ -121,7 +121,7 @@ START_TEST(words_of_nul)
         for (int there[2] = {0, 0}; there[0] < k || there[1] < CACHE_WAYS;) {
             cache_word w = {.key = {support_random() | 1}};
             w.hash = cache_tiny_hash(w.key[0]);
-            size_t place = (size_t)(cache_tiny_at(&c, w.hash) - c.tiny);
+            size_t place = (size_t)(cache_tiny_at(&c, w.hash) - (cache_tiny *)c.tiny.at);
             if (place < 2 && there[place] < (place ? CACHE_WAYS : k)) {
                 ck_ok(cache_store(&c, &w, CACHE_TINY_KEY, ids, 3));
                 there[place]++;
