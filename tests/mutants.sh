@@ -74,6 +74,9 @@ if [ "${1:-}" = --check ]; then
     exit $code
 fi
 
+for name in "$@"; do
+    grep -q "^$name|" <<<"$mutants" || { echo "mutants: no '$name' in the list" >&2; exit 2; }
+done
 chosen=" $* "
 work=$(mktemp -d "${TMPDIR:-/tmp}/fretsaw-mutants-XXXXXX")
 trap 'rm -rf "$work"' EXIT

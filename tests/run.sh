@@ -38,7 +38,7 @@ tests/device.sh $slow
 
 if [ $slow = yes ]; then
     say "mutants"
-    tests/mutants.sh build/release
+    tests/mutants.sh
     say "valgrind"
     tests/valgrind.sh
     say "any history: 200 killed and resumed trainings"

@@ -10,7 +10,7 @@ target_include_directories(train_trace PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 foreach(name same_bytes resume options errors plan checks trace)
   add_test(NAME train_${name} COMMAND ${PROJECT_SOURCE_DIR}/tests/mpi/train_${name}.sh ${CMAKE_BINARY_DIR}/bin $<TARGET_FILE:train_make_data>
            $<$<BOOL:${FRETSAW_MPI}>:mpi>)
-  set_tests_properties(train_${name} PROPERTIES TIMEOUT 300 LABELS mpi ENVIRONMENT "${FRETSAW_TEST_ENVIRONMENT}")
+  set_tests_properties(train_${name} PROPERTIES TIMEOUT 900 LABELS mpi ENVIRONMENT "${FRETSAW_TEST_ENVIRONMENT}")
 endforeach()
 set_tests_properties(train_options PROPERTIES LABELS "mpi;release-only") # many starts, which the others make under the sanitizers
 fretsaw_test(train_oracle SOURCES mpi/train_oracle_test.c unit/model_case.c LINK fretsaw_support fretsaw_trainer LABELS mpi)

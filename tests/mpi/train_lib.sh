@@ -21,7 +21,7 @@ train() {
     shift 2
     local launch=()
     [ "$ranks" = 1 ] || launch=("$mpi" -np "$ranks")
-    timeout -k 5 "${FRETSAW_PATIENCE:-90}" "${launch[@]}" "$bin/train" --init random --config "$scratch" --train "$scratch/train" --out "$scratch/$out" "$@" >"$scratch/log" 2>&1
+    timeout -k 5 300 "${launch[@]}" "$bin/train" --init random --config "$scratch" --train "$scratch/train" --out "$scratch/$out" "$@" >"$scratch/log" 2>&1
 }
 # CODE TEXT train...: exit code and a text of the message
 expect() {

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/train_lib.sh"
 data train 480 1 3 5 120 60 0
 data valid 60 1 1 6 120 60 0
-base=(--valid "$scratch/valid" --lanes 8 --batch 4 --epochs 2 --max-length 40 --lr 1e-3 --checkpoint-every 4 --micro-tokens 64 --threads 1 --cpu plain)
+base=(--valid "$scratch/valid" --lanes 8 --batch 4 --epochs 2 --max-length 16 --lr 1e-3 --checkpoint-every 4 --micro-tokens 24 --threads 1 --cpu plain)
 train 1 whole "${base[@]}" || wrong "the undisturbed run failed: $(said)"
 several=${mpi:+3}
 several=${several:-1}
