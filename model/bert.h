@@ -76,6 +76,9 @@ void bert_loss(bert *net, const batch *b, float factor, double *row_loss);
 void bert_wait_loss(bert *net);
 /* After bert_loss on `b`: adds the gradient of every trainable tensor. The gradient was begun with all of the lane's ids. */
 void bert_backward(bert *net, const batch *b, gradient *g);
+/* While `ready` is set, bert_backward calls it as it leaves the head, each layer and the embedding behind: all that there is to do for the dense
+ * gradients from index `first` on has been asked of the back end. `first` falls to 0. NULL: nobody is told. */
+void bert_tell(bert *net, void (*ready)(void *arg, int64_t first), void *arg);
 /* After bert_forward on `b`: sigmoid(logit), B x C floats on the host. */
 void bert_probabilities(bert *net, const batch *b, float *out);
 

@@ -130,13 +130,28 @@ static void backward_embedding(bert *net, const batch *b, gradient *g)
     phase_add(&net->timer, PHASE_BACK_EMBED, clock);
 }
 
+void bert_tell(bert *net, void (*ready)(void *arg, int64_t first), void *arg)
+{
+    net->ready = ready;
+    net->ready_arg = arg;
+}
+
+static void tell(const bert *net, int64_t first)
+{
+    if (net->ready)
+        net->ready(net->ready_arg, first);
+}
+
 void bert_backward(bert *net, const batch *b, gradient *g)
 {
     assert(net->mode == BERT_TRAINING && b->tokens <= net->limits.tokens);
     backward_head(net, b, g);
+    tell(net, tensor_out_weight(net->table)->gradient);
     for (int64_t i = net->table->config.layers - 1; i >= 0; i--) {
         backward_feed_forward(net, b, g, i);
         backward_attention(net, b, g, i);
+        tell(net, tensor_layer(net->table, i, LAYER_QUERY_WEIGHT)->gradient);
     }
     backward_embedding(net, b, g);
+    tell(net, 0);
 }

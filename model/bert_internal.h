@@ -29,6 +29,8 @@ struct bert {
     backend_type type; /* of what is T x H, T x F: activations */
     bert_dropout drop;
     phase_timer timer;
+    void (*ready)(void *arg, int64_t first); /* bert_tell */
+    void *ready_arg;
     void *block; /* what all buffers lie in */
 
     float *sum0, *mean0, *rstd0, *z0; /* T x H, T, T, T x H: the embedding */

@@ -28,6 +28,11 @@ struct exchange {
 
 static bool linked; /* the ranks' devices have links of their own */
 
+bool exchange_is_linked(void)
+{
+    return linked;
+}
+
 status exchange_link(backend *be)
 {
     unsigned char id[DEVICE_LINK_ID] = {0};
@@ -106,6 +111,7 @@ static void start_link(exchange *x)
             d->link_send(x->be, m->p, m->floats, m->other);
     }
     d->link_end(x->be);
+    x->count = 0; /* the library has it all */
 }
 
 /* Page-locked memory of the last round may still be read by its upload: waiting for all copies covers that as well. */

@@ -28,6 +28,9 @@ void exchange_receive(exchange *x, float *p, int64_t floats, int from, int tag);
 void exchange_start(exchange *x);
 void exchange_wait(exchange *x);
 
+/* Whether gradients go over links: then a round that was started goes on by itself, and the next exchange_wait, of any exchange, is for it too. */
+bool exchange_is_linked(void);
+
 /* Collective. Over links, every rank's own part of p, bytes [first[r], first[r + 1]), to all others; false: there are no links and nothing was done. */
 bool exchange_spread(backend *be, float *p, const size_t *first);
 /* Collective. The sum over all ranks in an order that is nobody's promise, in place: --reduce fast alone. */

@@ -127,6 +127,11 @@ const batch *feeder_next(feeder *f)
     return batch_builder_view(f->builder);
 }
 
+bool feeder_lane_ends(const feeder *f)
+{
+    return f->end == f->set.batch;
+}
+
 int64_t feeder_row(const feeder *f, int64_t i)
 {
     return f->row[f->slots[f->lane * f->set.batch + f->from + i]];

@@ -47,6 +47,8 @@ int64_t feeder_lane_tokens(const feeder *f, int64_t lane);
 /* All ids of the lane's rows, end to end; valid until the next lane. */
 status feeder_begin_lane(feeder *f, int64_t lane, const int32_t **ids, int64_t *n);
 const batch *feeder_next(feeder *f);
+/* Whether the micro-batch that feeder_next gave last is its lane's last. */
+bool feeder_lane_ends(const feeder *f);
 /* Dataset row of row i of the micro-batch that feeder_next gave last. */
 int64_t feeder_row(const feeder *f, int64_t i);
 

@@ -18,6 +18,7 @@ typedef struct piece {
     const float *rows; /* own pieces: the row of ids[0] */
     float *dense;      /* own pieces: the dense gradient */
     float *window[2];  /* of other ranks: what has come in for an even or odd round */
+    float *early;      /* of other ranks, with links: all dense parameters of this rank, as reduce_early brings them */
 } piece;
 
 struct reduce {
@@ -36,6 +37,8 @@ struct reduce {
     int64_t *counts_out;  /* pieces of mine x ranks */
     comm_request *lists;  /* messages about ids */
     exchange *flight[2];  /* gradients of even and odd rounds */
+    exchange *ahead;      /* with links: what sets out early */
+    int64_t ahead_from;   /* dense gradients from this index on have set out */
 };
 
 int64_t reduce_stripes(const tensor_table *table, int64_t stripe)
@@ -152,6 +155,29 @@ static status create_pieces(reduce *r, int64_t lanes, int64_t lane_tokens)
     return STATUS_OK;
 }
 
+/* Dense gradients that this rank owns: their first index and how many. */
+static int64_t own_dense(const tensor_table *table, int64_t first, int64_t end, int64_t *begin)
+{
+    *begin = first > table->word ? first - table->word : 0;
+    return end > table->word ? end - table->word - *begin : 0;
+}
+
+static status create_early(reduce *r)
+{
+    int64_t begin, floats = own_dense(r->table, r->first[r->rank], r->first[r->rank + 1], &begin);
+    void *room;
+    r->ahead_from = r->table->dense;
+    if (r->kind != REDUCE_EXACT || !exchange_is_linked())
+        return STATUS_OK;
+    for (int i = 0; i < r->pieces && floats > 0; i++) {
+        if (r->piece[i].rank == r->rank)
+            continue;
+        TRY(r->be->ops->allocate(r->be, (size_t)floats * sizeof(float), "gradients of other ranks", &room));
+        r->piece[i].early = room;
+    }
+    return exchange_create(r->be, r->pieces + 2 * TREE_DEPTH * r->ranks, 0, 0, &r->ahead);
+}
+
 /* Room for the most messages and floats of one round. */
 static status create_messages(reduce *r)
 {
@@ -188,6 +214,7 @@ status reduce_create(backend *be, const tensor_table *table, int64_t lanes, int6
     r->sum = room;
     TRY(memory_new(&r->counts_out, 2 * TREE_DEPTH * (size_t)r->ranks * sizeof *r->counts_out, "the reduction"));
     TRY(memory_new(&r->rows, (size_t)r->pieces * sizeof *r->rows, "the reduction"));
+    TRY(create_early(r));
     return create_messages(r);
 }
 
@@ -200,6 +227,8 @@ void reduce_free(reduce *r)
         if (p->rank == r->rank)
             continue;
         free(p->ids);
+        if (p->early)
+            r->be->ops->release(r->be, p->early);
         for (int odd = 0; odd < 2; odd++)
             if (p->window[odd])
                 r->be->ops->release(r->be, p->window[odd]);
@@ -209,6 +238,7 @@ void reduce_free(reduce *r)
     comm_requests_free(r->lists);
     exchange_free(r->flight[0]);
     exchange_free(r->flight[1]);
+    exchange_free(r->ahead);
     free(r->rows);
     free(r->piece);
     free(r->first);
@@ -226,6 +256,43 @@ size_t reduce_bytes(const tensor_table *table, int64_t lanes, int64_t lane_token
     if (first == end)
         return room;
     return room + (size_t)others * (2 * room + (size_t)most_rows(table, first, end, lanes * lane_tokens) * sizeof(int32_t));
+}
+
+size_t reduce_early_bytes(const tensor_table *table, int64_t lanes, int64_t stripe)
+{
+    int ranks = comm_size(), rank = comm_rank();
+    int64_t start[2 * TREE_DEPTH], count[2 * TREE_DEPTH], begin;
+    int own = tree_pieces(deal_first_lane(rank, ranks, lanes), deal_first_lane(rank + 1, ranks, lanes), start, count);
+    int64_t floats = own_dense(table, reduce_first_parameter(table, stripe, rank, ranks), reduce_first_parameter(table, stripe, rank + 1, ranks), &begin);
+    return (size_t)(count_pieces(lanes, ranks) - own) * (size_t)floats * sizeof(float);
+}
+
+/* ---- what sets out early ---- */
+
+bool reduce_is_early(const reduce *r)
+{
+    return r->ahead != NULL;
+}
+
+void reduce_early(reduce *r, sums *mine, int64_t first)
+{
+    int64_t begin, floats = own_dense(r->table, r->first[r->rank], r->first[r->rank + 1], &begin);
+    const int64_t end = r->ahead_from;
+    int64_t from = begin > first ? begin : first, to = begin + floats < end ? begin + floats : end;
+    for (int i = 0; i < r->pieces && from < to; i++)
+        if (r->piece[i].rank != r->rank)
+            exchange_receive(r->ahead, r->piece[i].early + (from - begin), to - from, r->piece[i].rank, r->piece[i].index);
+    for (int step = 1; step < r->ranks; step++) {
+        int k = (r->rank + step) % r->ranks;
+        floats = own_dense(r->table, r->first[k], r->first[k + 1], &begin);
+        from = begin > first ? begin : first;
+        to = begin + floats < end ? begin + floats : end;
+        for (int i = 0; i < r->pieces && from < to; i++)
+            if (r->piece[i].rank == r->rank)
+                exchange_send(r->ahead, mine->slot[r->piece[i].index]->dense + from, to - from, k, r->piece[i].index);
+    }
+    exchange_start(r->ahead);
+    r->ahead_from = first;
 }
 
 /* ---- one exchange ---- */
@@ -275,12 +342,18 @@ static void sum_dense(reduce *r)
         exchange_sum_any_order(r->be, sum->dense, sum->dense_count);
 }
 
+/* Whether dense windows travel in rounds: else all-reduce has summed them, or they have set out early. */
+static bool travels(const reduce *r)
+{
+    return r->kind == REDUCE_EXACT && r->ahead_from > 0;
+}
+
 static void start_round(reduce *r, int64_t round)
 {
     exchange *x = r->flight[round & 1];
     int64_t width = r->table->config.hidden, from, to, start, floats;
     window w;
-    if (window_at(r, r->rank, round, &w) && (w.word || r->kind == REDUCE_EXACT))
+    if (window_at(r, r->rank, round, &w) && (w.word || travels(r)))
         for (int i = 0; i < r->pieces; i++) {
             piece *p = &r->piece[i];
             if (p->rank == r->rank)
@@ -292,7 +365,7 @@ static void start_round(reduce *r, int64_t round)
         }
     for (int step = 1; step < r->ranks; step++) { /* each rank begins with another owner */
         int k = (r->rank + step) % r->ranks;
-        if (!window_at(r, k, round, &w) || (!w.word && r->kind == REDUCE_FAST))
+        if (!window_at(r, k, round, &w) || (!w.word && !travels(r)))
             continue;
         for (int i = 0; i < r->mine->pieces; i++) {
             const gradient *g = r->mine->slot[i];
@@ -335,16 +408,19 @@ void reduce_begin(reduce *r, sums *mine)
 /* Folds the dense parts in place: the result lies where the first piece's part was. */
 static const float *fold_dense(reduce *r, const window *w, int odd)
 {
+    const int64_t at = w->first - r->table->word;
     float *part[TREE_DEPTH];
     tree order;
     int older, newer;
+    int64_t begin;
     if (r->kind == REDUCE_FAST)
-        return r->mine->slot[0]->dense + (w->first - r->table->word);
+        return r->mine->slot[0]->dense + at;
+    own_dense(r->table, r->first[r->rank], r->first[r->rank + 1], &begin);
     tree_begin(&order, 0);
     for (int i = 0; i < r->pieces; i++) {
         piece *p = &r->piece[i];
         int slot = tree_push(&order, p->lanes);
-        part[slot] = p->rank == r->rank ? p->dense + (w->first - r->table->word) : p->window[odd];
+        part[slot] = p->rank == r->rank ? p->dense + at : r->ahead_from == 0 ? p->early + (at - begin) : p->window[odd];
         while (tree_fold(&order, &older, &newer))
             r->be->ops->add(r->be, part[older], part[newer], w->end - w->first);
     }
@@ -392,5 +468,6 @@ bool reduce_next(reduce *r, reduce_slice *slice)
         *slice = (reduce_slice){w.first, w.end - w.first, folded};
         return true;
     }
+    r->ahead_from = r->table->dense;
     return false;
 }

@@ -11,6 +11,9 @@
  * in the same order, without messages. Gradients given to reduce_begin are used up: parts of them hold partial sums afterwards.
  * Nothing is allocated after create.
  *
+ * Over links between devices dense parts need not wait for the last lane's end: as its way back leaves a layer behind, reduce_early sends that layer to
+ * its owners, behind what the device computes meanwhile. The same sums in the same order, so the same bits.
+ *
  * REDUCE_FAST is the measuring rod for what this costs: dense parts by the library's own summing collective, whose order is nobody's promise, so bits
  * depend on the ranks. Word rows travel as before.
  */
@@ -39,6 +42,14 @@ status reduce_create(backend *be, const tensor_table *table, int64_t lanes, int6
 void reduce_free(reduce *r);
 /* Bytes that reduce_create takes on this rank. */
 size_t reduce_bytes(const tensor_table *table, int64_t lanes, int64_t lane_tokens, int64_t stripe);
+/* Of the device, and besides, where there are links. */
+size_t reduce_early_bytes(const tensor_table *table, int64_t lanes, int64_t stripe);
+
+/* Whether reduce_early may be called: links and REDUCE_EXACT. */
+bool reduce_is_early(const reduce *r);
+/* Dense gradients from index `first` on are complete in all of this rank's pieces, its last lane being at hand (sums_fold_dense has been called): they
+ * set out. All ranks call with the same falling values, the last one 0, or none does; before reduce_begin. Waits for nothing. */
+void reduce_early(reduce *r, sums *mine, int64_t first);
 
 /* Collective. `mine` has the pieces of this rank's lanes. All ranks are past their lanes (nobody reads parameters of this step any more). */
 void reduce_begin(reduce *r, sums *mine);

@@ -69,6 +69,14 @@ static status add_losses(trainer *t, int64_t lane, const batch *b, double *loss)
     return STATUS_OK;
 }
 
+/* The way back of this rank's last lane has left something behind: it sets out for its owners. */
+static void send_ready(void *arg, int64_t first)
+{
+    trainer *t = arg;
+    sums_fold_dense(t->sums, first);
+    reduce_early(t->reduce, t->sums, first);
+}
+
 static status run_lane(trainer *t, int64_t lane, bool *stopped)
 {
     const int32_t *ids;
@@ -84,11 +92,13 @@ static status run_lane(trainer *t, int64_t lane, bool *stopped)
         startup_end();
         bert_forward(t->net, b);
         bert_loss(t->net, b, t->factor, t->row_loss);
+        const bool early = reduce_is_early(t->reduce) && lane == t->end_lane - 1 && feeder_lane_ends(t->feeder);
+        bert_tell(t->net, early ? send_ready : NULL, t);
         bert_backward(t->net, b, sum);
         bert_wait_loss(t->net);
         TRY(t->be->ops->check(t->be)); /* a device that is lost gives no losses to judge */
         TRY(add_losses(t, lane, b, &loss));
-        *stopped = step_stop_noticed();
+        *stopped = !early && step_stop_noticed(); /* what has set out is finished */
     }
     if (!*stopped) {
         clock = phase_clock();

@@ -57,6 +57,7 @@ void sums_free(sums *s)
 void sums_begin(sums *s)
 {
     s->pieces = 0;
+    s->dense_done = s->slot[0]->dense_count;
     tree_begin(&s->order, s->first_lane);
 }
 
@@ -66,6 +67,18 @@ gradient *sums_next(sums *s)
     return s->slot[s->order.depth];
 }
 
+/* On a copy of the tree: the lane is not pushed yet. */
+void sums_fold_dense(sums *s, int64_t first)
+{
+    tree order = s->order;
+    int older, newer;
+    assert(first <= s->dense_done);
+    tree_push(&order, 1);
+    while (tree_fold(&order, &older, &newer))
+        s->be->ops->add(s->be, s->slot[older]->dense + first, s->slot[newer]->dense + first, s->dense_done - first);
+    s->dense_done = first;
+}
+
 void sums_fold(sums *s, double loss)
 {
     int older, newer, slot = tree_push(&s->order, 1);
@@ -73,9 +86,11 @@ void sums_fold(sums *s, double loss)
     while (tree_fold(&s->order, &older, &newer)) {
         gradient *to = s->slot[older], *from = s->slot[newer];
         s->loss[older] += s->loss[newer];
-        s->be->ops->add(s->be, to->dense, from->dense, to->dense_count);
+        if (s->dense_done > 0)
+            s->be->ops->add(s->be, to->dense, from->dense, s->dense_done);
         sums_add_rows(to, from);
     }
+    s->dense_done = s->slot[0]->dense_count;
     s->pieces = s->order.depth;
 }
 

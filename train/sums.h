@@ -23,7 +23,8 @@ typedef struct sums {
     tree order;
     backend *be;
     int64_t first_lane;
-    int room; /* slots that exist */
+    int64_t dense_done; /* of the lane at hand: from this index on sums_fold_dense has been */
+    int room;           /* slots that exist */
 } sums;
 
 /* `lane_tokens` is the most tokens a lane may have. Errors: STATUS_RESOURCE. */
@@ -36,6 +37,9 @@ int sums_slot_lanes(int64_t first, int64_t end, int64_t most[TREE_DEPTH]);
 void sums_begin(sums *s);
 /* Where the next lane's gradient goes; the caller begins it. */
 gradient *sums_next(sums *s);
+/* The lane at hand, whose dense gradient is complete from index `first` on: adds there what sums_fold would, which then leaves it out. Calls for one
+ * lane come with descending `first`. */
+void sums_fold_dense(sums *s, int64_t first);
 /* The lane is complete: its loss, and all pairs that are complete now. */
 void sums_fold(sums *s, double loss);
 

@@ -217,7 +217,7 @@ status trainer_build_state(trainer *t)
         .run = t->o->out, .vocabulary = t->initial.vocabulary, .vocabulary_bytes = t->initial.vocabulary_bytes, .table = t->table, .parameters = t->parameters, .keep = t->o->keep};
     TRY(comm_agree(build_state(t)));
     t->place.pool = t->pool;
-    return exchange_link(t->be);
+    return t->o->share_device ? STATUS_OK : exchange_link(t->be); /* NCCL takes one rank a device */
 }
 
 static status build_step(trainer *t)

@@ -150,7 +150,12 @@ static status describe(int index, device_card *card)
     return STATUS_OK;
 }
 
-static const device_library library = {.version = DEVICE_LIBRARY_VERSION, .count = gpu_count, .describe = describe, .identity = identity, .open = open_cuda, .bytes = bytes};
+static const device_library library = {.version = DEVICE_LIBRARY_VERSION,
+                                       .count = gpu_count,
+                                       .describe = describe,
+                                       .identity = identity,
+                                       .open = open_cuda,
+                                       .bytes = bytes};
 
 device_library_entry fretsaw_device_library;
 

@@ -1,4 +1,5 @@
-/* The micro-batch on the device. It is packed into one page-locked block and copied while the device still works on the one before: two blocks in turn. */
+/* The micro-batch on the device. It is packed into one page-locked block and copied while the device still works on the one before: two
+ * blocks in turn. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

@@ -117,7 +117,8 @@ void cuda_batch_group(cuda_backend *c, const batch *b, const int32_t *slot, cuda
 size_t cuda_split_floats(const backend_limits *l);
 status cuda_linear_open(cuda_backend *c);
 void cuda_linear_forward(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *weight, const float *bias, float *y);
-void cuda_linear_gelu_forward(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *weight, const float *bias, float *pre, float *y);
+void cuda_linear_gelu_forward(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *weight, const float *bias, float *pre,
+                              float *y);
 void cuda_linear_backward_input(backend *be, int64_t T, int64_t I, int64_t O, const float *dy, const float *weight, float *dx, int continue_sum);
 void cuda_linear_backward_weight(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, float *dweight, float *dbias);
 void cuda_gelu_back(backend *be, int64_t n, const float *pre, const float *dy, float *dpre);
@@ -134,8 +135,8 @@ void cuda_residual_norm(backend *be, const batch *b, int64_t H, const float *x, 
                         const float *beta, float epsilon, float *sum, float *mean, float *rstd, float *z);
 void cuda_residual_norm_back(backend *be, const batch *b, int64_t H, const float *dz, const float *sum, const float *mean, const float *rstd,
                              const float *gamma, const dropout *drop, float *dx, float *dy, float *dgamma, float *dbeta);
-void cuda_attention(backend *be, const batch *b, int64_t H, int64_t N, const float *q, const float *k, const float *v, const dropout *drop, float *out,
-                    float *row_max, float *row_sum);
+void cuda_attention(backend *be, const batch *b, int64_t H, int64_t N, const float *q, const float *k, const float *v, const dropout *drop,
+                    float *out, float *row_max, float *row_sum);
 void cuda_attention_back(backend *be, const batch *b, int64_t H, int64_t N, const float *q, const float *k, const float *v, const dropout *drop,
                          const float *out, const float *row_max, const float *row_sum, const float *dout, float *dq, float *dk, float *dv);
 void cuda_pool(backend *be, const batch *b, int64_t H, const float *x, float *pooled, int32_t *argmax);

@@ -90,8 +90,8 @@ void cuda_residual_norm_back(backend *be, const batch *b, int64_t H, const float
                                                                       .scratch = c->scratch});
 }
 
-void cuda_attention(backend *be, const batch *b, int64_t H, int64_t N, const float *q, const float *k, const float *v, const dropout *drop, float *out,
-                    float *row_max, float *row_sum)
+void cuda_attention(backend *be, const batch *b, int64_t H, int64_t N, const float *q, const float *k, const float *v, const dropout *drop,
+                    float *out, float *row_max, float *row_sum)
 {
     cuda_backend *c = cuda_of(be);
     (void)b;

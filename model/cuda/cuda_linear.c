@@ -43,10 +43,15 @@ static status open_one(cuda_backend *c, cuda_linear *y, int64_t I, int64_t O)
 {
     const int64_t T = c->limits.tokens;
     *y = (cuda_linear){.I = I, .O = O, .chunk = chunk_tokens(&c->limits, I, O)};
-    TRY(products_plan(c->products, &(product){.name = "a layer forward", .m = T, .n = O, .k = I, .b_transposed = true, .bias = true, .times = 1}, &y->forward));
-    TRY(products_plan(c->products, &(product){.name = "the way back to a layer's input", .m = T, .n = I, .k = O, .times = 1}, &y->input));
-    TRY(products_plan(c->products, &(product){.name = "the way back to a layer's input", .m = T, .n = I, .k = O, .accumulate = true, .times = 1}, &y->input_added));
-    product weight = {.name = "a weight's gradient", .m = O, .n = I, .k = y->chunk, .a_transposed = true, .varies = PRODUCT_K, .c_float = true, .times = 1};
+    product forward = {.name = "a layer forward", .m = T, .n = O, .k = I, .b_transposed = true, .bias = true, .times = 1};
+    TRY(products_plan(c->products, &forward, &y->forward));
+    product input = {.name = "the way back to a layer's input", .m = T, .n = I, .k = O, .times = 1};
+    TRY(products_plan(c->products, &input, &y->input));
+    input.accumulate = true;
+    TRY(products_plan(c->products, &input, &y->input_added));
+    product weight = {.name = "a weight's gradient", .m = O, .n = I, .k = y->chunk, .a_transposed = true, .times = 1};
+    weight.varies = PRODUCT_K;
+    weight.c_float = true;
     TRY(products_plan(c->products, &weight, &y->weight_rest));
     weight.times = divide_up(T, y->chunk);
     weight.a_step = y->chunk * O;
@@ -130,7 +135,8 @@ void cuda_linear_forward(backend *be, int64_t T, int64_t I, int64_t O, const flo
         products_run(c->products, l->forward, T, 1, x, as_read(c, weight), as_read(c, bias), y);
 }
 
-void cuda_linear_gelu_forward(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *weight, const float *bias, float *pre, float *y)
+void cuda_linear_gelu_forward(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *weight, const float *bias, float *pre,
+                              float *y)
 {
     float *before = pre ? pre : y;
     cuda_linear_forward(be, T, I, O, x, weight, bias, before);

@@ -33,8 +33,8 @@ static status say(cudaError_t e, const char *what)
         return fail(STATUS_RESOURCE, "%s: no NVIDIA driver answers on this machine (libcuda.so.1); compute on the CPU with --device cpu", what);
     if (e == cudaErrorInsufficientDriver)
         return fail(STATUS_RESOURCE,
-                    "%s: the NVIDIA driver here knows CUDA %d.%d and this build needs CUDA %d.%d: install driver %d or newer, use a build for an older "
-                    "CUDA, or compute on the CPU with --device cpu",
+                    "%s: the NVIDIA driver here knows CUDA %d.%d and this build needs CUDA %d.%d: install driver %d or newer, use a build for an "
+                    "older CUDA, or compute on the CPU with --device cpu",
                     what, driver / 1000, driver % 1000 / 10, CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, lowest_driver());
     if (e == cudaErrorNoDevice)
         return fail(STATUS_RESOURCE, "%s: no CUDA device is visible here (CUDA_VISIBLE_DEVICES, or the job asked Slurm for none with --gres)", what);

@@ -101,8 +101,6 @@ void cuda_embed_rows_backward(cuda_stream stream, cuda_type type, const cuda_gro
 
 /* ---- linear layers: what surrounds the product ---- */
 
-/* y = x + bias; rows x O activations; y may be x. */
-void cuda_bias_add(cuda_stream stream, cuda_type type, int64_t rows, int64_t O, const void *x, const float *bias, void *y);
 /* pre = x + bias, rounded; y = gelu(pre). bias may be NULL (x has it already); pre may be NULL, and may be x, and so may y. */
 void cuda_bias_gelu_forward(cuda_stream stream, cuda_type type, int64_t rows, int64_t F, const void *x, const float *bias, void *pre, void *y);
 /* dpre = dy gelu'(pre), n elements, n % 8 == 0; dpre may be dy. */
@@ -150,23 +148,16 @@ void cuda_sigmoid(cuda_stream stream, int64_t n, const float *logits, float *pro
 
 /* ---- gradients and the optimizer; float32 ---- */
 
-/* p[0 .. bytes-1] = 0; 4-byte aligned, bytes % 4 == 0. */
-void cuda_zero(cuda_stream stream, void *p, size_t bytes);
 /* to += from. */
 void cuda_add(cuda_stream stream, int64_t n, const float *from, float *to);
-/* to = the tree sum of `count` pieces, one pass. `piece` is host memory with device pointers. `step` is the order as a stack machine
- * runs it: 0 pushes the next piece, 1 pops two and pushes older + newer (tree.h's push and fold); count pushes and count - 1 folds, at
- * most 8 deep. 1 <= count <= CUDA_MAX_PIECES. `to` may be any of the pieces. */
-void cuda_fold_pieces(cuda_stream stream, int64_t n, int count, const float *const *piece, const uint8_t *step, float *to);
 /* out[i] = a[a_row[i]] + b[b_row[i]] for i < count, rows of H floats; a row number of -1 is an absent row, which is not added. Merges two
  * sparse word tables. out is neither a nor b. */
 void cuda_merge_rows(cuda_stream stream, int64_t count, int64_t H, const float *a, const int32_t *a_row, const float *b, const int32_t *b_row,
                      float *out);
 /* *flag |= 1 if any of n floats is infinite or NaN. flag: one int32 in device memory, zeroed by the caller. */
 void cuda_find_overflow(cuda_stream stream, int64_t n, const float *x, int32_t *flag, void *scratch);
-/* to = from, rounded to nearest even; and back. n elements. */
+/* to = from, rounded to nearest even; n elements. */
 void cuda_cast(cuda_stream stream, cuda_type type, int64_t n, const float *from, void *to);
-void cuda_uncast(cuda_stream stream, cuda_type type, int64_t n, const void *from, float *to);
 
 /* One AdamW step on n consecutive parameters (backend.h's adamw), bits as on the CPU. */
 typedef struct cuda_adamw_args {
@@ -178,12 +169,10 @@ typedef struct cuda_adamw_args {
     float *m, *v, *p;
     cuda_type type; /* CUDA_FLOAT32: no copy */
     void *copy;     /* n elements of `type`: the new p, rounded; may be NULL */
-    uint64_t *hash; /* device memory, +=; may be NULL */
+    uint64_t *hash; /* device memory, += sum of mix64(first_index + i, bits of the new p[i]); may be NULL */
     void *scratch;
 } cuda_adamw_args;
 void cuda_adamw(cuda_stream stream, const cuda_adamw_args *a);
-/* *hash += sum of mix64(first_index + i, bits of p[i]). */
-void cuda_state_hash(cuda_stream stream, int64_t n, int64_t first_index, const float *p, uint64_t *hash, void *scratch);
 
 #ifdef __cplusplus
 }

@@ -142,7 +142,7 @@ static bool does(const products *p, product_plan *plan, const cublasLtMatmulAlgo
 static status pick(const products *p, product_plan *plan)
 {
     const product *w = &plan->what;
-    const uint32_t no_split = CUBLASLT_REDUCTION_SCHEME_NONE;
+    const uint32_t no_split = CUBLASLT_REDUCTION_SCHEME_NONE, alignment = PRODUCT_ALIGNMENT;
     int64_t most = w->varies == PRODUCT_M ? w->m : w->k;
     layouts l;
     cublasLtMatmulPreferenceOpaque_t wish;
@@ -152,15 +152,23 @@ static status pick(const products *p, product_plan *plan)
     CHECK_LT("a preference", cublasLtMatmulPreferenceInit(&wish));
     CHECK_LT("a preference", cublasLtMatmulPreferenceSetAttribute(&wish, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &WORKSPACE, sizeof WORKSPACE));
     CHECK_LT("a preference", cublasLtMatmulPreferenceSetAttribute(&wish, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &no_split, sizeof no_split));
-    CHECK_LT(w->name, cublasLtMatmulAlgoGetHeuristic(p->handle, &plan->operation, &l.first, &l.second, &l.result, &l.result, &wish, ADVICE, list, &found));
+    /* The advice is for 256 bytes unless told: weights lie where the arena of parameters has them. */
+    static const cublasLtMatmulPreferenceAttributes_t sides[] = {
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++)
+        CHECK_LT("a preference", cublasLtMatmulPreferenceSetAttribute(&wish, sides[i], &alignment, sizeof alignment));
+    CHECK_LT(w->name, cublasLtMatmulAlgoGetHeuristic(p->handle, &plan->operation, &l.first, &l.second, &l.result, &l.result, &wish, ADVICE, list,
+                                                     &found));
     for (int i = 0; i < found; i++)
         if (list[i].state == CUBLAS_STATUS_SUCCESS && is_whole(&list[i].algo) && does(p, plan, &list[i].algo, 1) &&
             does(p, plan, &list[i].algo, (most + 1) / 2)) {
             plan->algorithm = list[i].algo;
             return STATUS_OK;
         }
-    return fail(STATUS_RESOURCE, "cuBLASLt has no algorithm for %s (%" PRId64 " x %" PRId64 " x %" PRId64 ") that leaves its sums whole: %d were offered",
-                w->name, w->m, w->n, w->k, found);
+    return fail(STATUS_RESOURCE,
+                "cuBLASLt has no algorithm for %s (%" PRId64 " x %" PRId64 " x %" PRId64 ") that leaves its sums whole: %d were offered", w->name,
+                w->m, w->n, w->k, found);
 }
 
 status products_plan(products *p, const product *what, product_plan **out)

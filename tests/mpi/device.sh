@@ -25,6 +25,11 @@ grep -q '"loss_scale"' "$scratch/float16/$(head -1 "$scratch/float16/last")/stat
     train $ranks ranks$ranks "${base[@]}" --type bfloat16 || wrong "$ranks ranks: $(said)"
     grep -q "rank 1 on .*: device 1 of 8" "$scratch/log" || wrong "no map of devices: $(said)"
     same_run bfloat16 ranks$ranks "$ranks ranks"
+    FRETSAW_TWIN_LINK=$scratch/links$ranks train $ranks linked$ranks "${base[@]}" --type bfloat16 || wrong "$ranks ranks with links: $(said)"
+    same_run bfloat16 linked$ranks "$ranks ranks with links"
+    # Before a step's first wait, head, two layers and the embedding have set out one after another, with the device's work between them.
+    awk -v want=$((ranks * 4)) '{ key = $1 } waited[key] { next } $3 == "wait" { waited[key] = 1; next } $4 > 0 && $2 > last[key] { n++; last[key] = $2 } END { exit n < want }' \
+        "$scratch/links$ranks" || wrong "$ranks ranks: gradients do not set out layer by layer: $(head -12 "$scratch/links$ranks" | tr '\n' ';')"
 done
 
 # A device that is lost: exit 5, the checkpoints stay, the same command goes on to the same bytes, at another number of ranks.

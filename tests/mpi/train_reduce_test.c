@@ -9,6 +9,7 @@
 #include "model/device_library.h"
 #include "support/support.h"
 #include "train/deal.h"
+#include "train/exchange.h"
 #include "train/reduce.h"
 
 enum { HIDDEN = 24, VOCABULARY = 203, LANE_TOKENS = 150 };
@@ -126,6 +127,11 @@ static void check(int64_t lanes, int64_t stripe)
         sums_begin(s);
         for (int64_t lane = first; lane < end; lane++) {
             fill(sums_next(s), lane);
+            for (int64_t from = table->dense; lane == end - 1 && again == 0 && reduce_is_early(r) && from > 0;) {
+                from = from < 40 ? 0 : (int64_t)(pick(lanes, from) % (uint64_t)from); /* the same for all ranks */
+                sums_fold_dense(s, from);
+                reduce_early(r, s, from);
+            }
             sums_fold(s, (double)lane);
         }
         reduce_begin(r, s);
@@ -199,7 +205,7 @@ START_TEST(rows_merge_by_id)
 }
 END_TEST
 
-/* The CPU's, or with any argument the device's (its twin, by FRETSAW_DEVICE_LIBRARY). */
+/* The CPU's, or with any argument the device's (its twin, by FRETSAW_DEVICE_LIBRARY); with links that is over those, once early and once not. */
 static status open_backend(bool on_device)
 {
     const backend_limits limits = {
@@ -229,6 +235,8 @@ int main(int argc, char **argv)
     status st = tensor_table_create(&config, 1, true, &table);
     if (st == STATUS_OK)
         st = open_backend(argc > 1);
+    if (st == STATUS_OK)
+        st = exchange_link(be);
     if (st != STATUS_OK) {
         fprintf(stderr, "%s\n", status_message());
         comm_abort(st);

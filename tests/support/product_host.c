@@ -126,7 +126,8 @@ static bool are_apart(const void *p, size_t bytes, const void *q, size_t others)
     return (const char *)p + bytes <= (const char *)q || (const char *)q + others <= (const char *)p;
 }
 
-static void check_call(products *p, const product *w, int64_t m, int64_t k, int64_t times, const void *a, const void *b, const void *bias, const void *c)
+static void check_call(products *p, const product *w, int64_t m, int64_t k, int64_t times, const void *a, const void *b, const void *bias,
+                       const void *c)
 {
     size_t size = cuda_type_bytes(p->type), c_size = w->c_float ? 4 : size;
     size_t a_bytes = (size_t)((times - 1) * w->a_step + m * k) * size, b_bytes = (size_t)((times - 1) * w->b_step + k * w->n) * size,

@@ -13,19 +13,6 @@ __device__ __forceinline__ int64_t eighth_of_thread()
     return ((int64_t)blockIdx.x * POINT_THREADS + threadIdx.x) * 8;
 }
 
-template <typename T> __global__ void __launch_bounds__(POINT_THREADS) bias_add(int64_t n, int O, const T *x, const float *bias, T *y)
-{
-    int64_t i = eighth_of_thread();
-    if (i >= n)
-        return;
-    float v[8], b[8];
-    load8(x + i, v);
-    load8(bias + i % O, b);
-    for (int k = 0; k < 8; k++)
-        v[k] += b[k];
-    store8(y + i, v);
-}
-
 template <typename T> __global__ void __launch_bounds__(POINT_THREADS) bias_gelu(int64_t n, int F, const T *x, const float *bias, T *pre, T *y)
 {
     int64_t i = eighth_of_thread();
@@ -57,13 +44,6 @@ template <typename T> __global__ void __launch_bounds__(POINT_THREADS) gelu_back
     for (int k = 0; k < 8; k++)
         d[k] *= point_gelu_slope(v[k]);
     store8(dpre + i, d);
-}
-
-void cuda_bias_add(cuda_stream stream, cuda_type type, int64_t rows, int64_t O, const void *x, const float *bias, void *y)
-{
-    if (rows)
-        WITH_TYPE(type,
-                  LAUNCH(stream, pieces_of(rows * O, 8 * POINT_THREADS), POINT_THREADS, bias_add<T>, rows * O, (int)O, (const T *)x, bias, (T *)y));
 }
 
 void cuda_bias_gelu_forward(cuda_stream stream, cuda_type type, int64_t rows, int64_t F, const void *x, const float *bias, void *pre, void *y)

@@ -2,7 +2,7 @@
 #include "model/cuda/kernels/number.h"
 
 static constexpr int64_t UPDATE_BLOCKS = 1024;
-enum { UPDATE_THREADS = 256, HASH_WARPS = UPDATE_THREADS / WARP, FOLD_DEPTH = 8 };
+enum { UPDATE_THREADS = 256, HASH_WARPS = UPDATE_THREADS / WARP };
 
 static int64_t blocks_for(int64_t n)
 {
@@ -13,13 +13,6 @@ static int64_t blocks_for(int64_t n)
 /* Threads of the whole grid stride over the elements. */
 #define EACH(i, n) (int64_t i = (int64_t)blockIdx.x * UPDATE_THREADS + threadIdx.x; i < (n); i += (int64_t)gridDim.x * UPDATE_THREADS)
 
-__global__ void __launch_bounds__(UPDATE_THREADS) zero(int64_t n, uint32_t *p)
-{
-    for
-        EACH(i, n)
-    p[i] = 0;
-}
-
 __global__ void __launch_bounds__(UPDATE_THREADS) add(int64_t n, const float *from, float *to)
 {
     for
@@ -27,59 +20,10 @@ __global__ void __launch_bounds__(UPDATE_THREADS) add(int64_t n, const float *fr
     to[i] += from[i];
 }
 
-void cuda_zero(cuda_stream stream, void *p, size_t bytes)
-{
-    if (bytes)
-        LAUNCH(stream, blocks_for((int64_t)(bytes / 4)), UPDATE_THREADS, zero, (int64_t)(bytes / 4), (uint32_t *)p);
-}
-
 void cuda_add(cuda_stream stream, int64_t n, const float *from, float *to)
 {
     if (n)
         LAUNCH(stream, blocks_for(n), UPDATE_THREADS, add, n, from, to);
-}
-
-/* ---- the fold of pieces ---- */
-
-struct fold_plan {
-    const float *piece[CUDA_MAX_PIECES];
-    uint8_t step[2 * CUDA_MAX_PIECES];
-    int steps;
-};
-
-/* A small stack a thread, its top in stack[0]: a push moves all down and a fold moves all up, so that every place is a register. */
-__global__ void __launch_bounds__(UPDATE_THREADS) fold_pieces(fold_plan plan, int64_t n, float *to)
-{
-    for
-        EACH(i, n)
-        {
-            float stack[FOLD_DEPTH] = {0, 0, 0, 0, 0, 0, 0, 0};
-            int next = 0;
-            for (int s = 0; s < plan.steps; s++) {
-                if (plan.step[s]) {
-                    stack[0] = stack[1] + stack[0];
-#pragma unroll
-                    for (int d = 1; d < FOLD_DEPTH - 1; d++)
-                        stack[d] = stack[d + 1];
-                } else {
-#pragma unroll
-                    for (int d = FOLD_DEPTH - 1; d > 0; d--)
-                        stack[d] = stack[d - 1];
-                    stack[0] = plan.piece[next++][i];
-                }
-            }
-            to[i] = stack[0];
-        }
-}
-
-void cuda_fold_pieces(cuda_stream stream, int64_t n, int count, const float *const *piece, const uint8_t *step, float *to)
-{
-    fold_plan plan = {};
-    plan.steps = 2 * count - 1;
-    memcpy(plan.piece, piece, (size_t)count * sizeof *piece);
-    memcpy(plan.step, step, (size_t)plan.steps);
-    if (n)
-        LAUNCH(stream, blocks_for(n), UPDATE_THREADS, fold_pieces, plan, n, to);
 }
 
 /* A block a row. */
@@ -152,23 +96,10 @@ template <typename T> __global__ void __launch_bounds__(UPDATE_THREADS) cast(int
     to[i] = round_to<T>(from[i]);
 }
 
-template <typename T> __global__ void __launch_bounds__(UPDATE_THREADS) uncast(int64_t n, const T *from, float *to)
-{
-    for
-        EACH(i, n)
-    to[i] = to_float(from[i]);
-}
-
 void cuda_cast(cuda_stream stream, cuda_type type, int64_t n, const float *from, void *to)
 {
     if (n)
         WITH_TYPE(type, LAUNCH(stream, blocks_for(n), UPDATE_THREADS, cast<T>, n, from, (T *)to));
-}
-
-void cuda_uncast(cuda_stream stream, cuda_type type, int64_t n, const void *from, float *to)
-{
-    if (n)
-        WITH_TYPE(type, LAUNCH(stream, blocks_for(n), UPDATE_THREADS, uncast<T>, n, (const T *)from, to));
 }
 
 /* ---- AdamW and the state hash ---- */
@@ -250,15 +181,6 @@ template <typename T> __global__ void __launch_bounds__(UPDATE_THREADS) adamw(ad
     put_sum(hash, part);
 }
 
-__global__ void __launch_bounds__(UPDATE_THREADS) state_hash(int64_t n, int64_t first, const float *p, uint64_t *part)
-{
-    uint64_t hash = 0;
-    for
-        EACH(i, n)
-    hash += mix((uint64_t)(first + i), as_bits(p[i]));
-    put_sum(hash, part);
-}
-
 void cuda_adamw(cuda_stream stream, const cuda_adamw_args *a)
 {
     if (!a->n)
@@ -271,12 +193,4 @@ void cuda_adamw(cuda_stream stream, const cuda_adamw_args *a)
                (uint64_t *)a->scratch);
     if (a->hash)
         LAUNCH(stream, 1, UPDATE_THREADS, join_hashes, (int)blocks_for(a->n), (const uint64_t *)a->scratch, a->hash);
-}
-
-void cuda_state_hash(cuda_stream stream, int64_t n, int64_t first_index, const float *p, uint64_t *hash, void *scratch)
-{
-    if (!n)
-        return;
-    LAUNCH(stream, blocks_for(n), UPDATE_THREADS, state_hash, n, first_index, p, (uint64_t *)scratch);
-    LAUNCH(stream, 1, UPDATE_THREADS, join_hashes, (int)blocks_for(n), (const uint64_t *)scratch, hash);
 }
