@@ -1,22 +1,24 @@
 #!/usr/bin/env bash
 # What training and scoring hold in memory, with bert-base-multilingual-uncased's full shape, random weights and real comments:
 #   - one step of 8 lanes x 8 rows with 1, 2 and 8 ranks: one hash, and the memory of all ranks together (shared pages counted once; bar: 16 GB at 8)
-#   - one step of 8 lanes x 32 rows on one rank, beside PyTorch's best way with 256 rows (bar: 0.75 of its peak), and beside what --plan said
+#   - one step of 8 lanes x 32 rows on one rank, by default and with micro-batches of at most 1,024 tokens as PyTorch has them, beside PyTorch's best way
+#     with 256 rows (bar: 0.75 of its peak), and beside what --plan said
 #   - scoring, beside PyTorch's (bar: 0.6)
-#   bench/memory.sh [--skip-torch] [--ranks 1,2,8]
+#   bench/memory.sh [--parts ranks,training,torch-training,scoring,torch-scoring] [--ranks 1,2,8]
 # BIN is the folder of the programs, FRETSAW_DATA the data folder, PYTHON a python with torch and transformers, FRETSAW_PEER_SCRIPTS the folder of
-# train_torch.py. Time plays no part: it may run beside other work.
+# train_torch.py. Time plays no part: it may run beside other work, and in several calls with the same WORK.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-ranks=1,2,8 torch=yes
+ranks=1,2,8 parts=ranks,training,torch-training,scoring,torch-scoring
 while [ $# -gt 0 ]; do
     case $1 in
-        --skip-torch) torch= ;;
-        --ranks) ranks=$2; shift ;;
-        *) sed -n '2,8p' "$0" >&2; exit 2 ;;
+        --parts) parts=$2 ;;
+        --ranks) ranks=$2 ;;
+        *) sed -n '2,9p' "$0" >&2; exit 2 ;;
     esac
-    shift
+    shift 2
 done
+wanted() { [[ ,$parts, == *,$1,* ]]; }
 data=$(realpath "${FRETSAW_DATA:-../shared/data}")
 scripts=${FRETSAW_PEER_SCRIPTS:-../shared/peers}
 bin=${BIN:-build/release/bin}
@@ -34,49 +36,78 @@ cp "$vocab/vocab.txt" "$work/model"
 printf '{"model_type":"bert","vocab_size":%d,"num_hidden_layers":12,"hidden_size":768,"num_attention_heads":12,"intermediate_size":3072,"max_position_embeddings":512,"type_vocab_size":2,"hidden_act":"gelu","pad_token_id":0,"layer_norm_eps":1e-12,"initializer_range":0.02}\n' \
     "$(wc -l <"$vocab/vocab.txt")" >"$work/model/config.json"
 
-# COMMAND...: runs it; the most memory that all processes of that program took together at one time, shared pages once, into $peak (MB)
+# What the processes of $program take together now, shared pages once (MB)
+taken() {
+    local p
+    for p in /proc/[0-9]*; do
+        if [ "$(readlink "$p/exe" 2>/dev/null)" = "$(realpath "$bin/$program")" ]; then
+            cat "$p/smaps_rollup" 2>/dev/null || true # it has ended meanwhile
+        fi
+    done | awk '/^Pss:/ { s += $2 } END { printf "%d", s / 1000 * 1.024 }'
+}
+# COMMAND...: runs it; the most that was taken at one time into $peak
 watched() {
-    local pid
+    local pid now
     "$@" >"$work/log" 2>&1 &
     pid=$!
     peak=0
     while kill -0 $pid 2>/dev/null; do
-        now=$(for p in /proc/[0-9]*; do
-            [ "$(readlink "$p/exe" 2>/dev/null)" = "$(realpath "$bin/$program")" ] && cat "$p/smaps_rollup" 2>/dev/null
-        done | awk '/^Pss:/ { s += $2 } END { printf "%d", s / 1000 * 1.024 }')
-        [ "${now:-0}" -gt "$peak" ] && peak=$now
+        now=$(taken)
+        [ "$now" -le "$peak" ] || peak=$now
         sleep 0.3
     done
     wait $pid || { tail -3 "$work/log" >&2; return 1; }
 }
 train=("$bin/train" --init random --config "$work/model" --train "$work/shards" --lanes 8 --epochs 1 --max-steps 1 --keep 1)
-program=train
-hashes=
-for np in ${ranks//,/ }; do
-    rm -rf "$work/run"
-    launch=()
-    [ "$np" = 1 ] || launch=(mpirun -np "$np")
-    "${launch[@]}" "${train[@]}" --batch 8 --out "$work/run" --plan 2>/dev/null >"$work/plan"
-    plan=$(awk '/together, a rank|once a node/ { v = $(NF - 1) * ($NF == "GB" ? 1000 : 1); if (/a rank/) r = v; else n += v } END { printf "%d", r * '"$np"' + n }' "$work/plan")
-    watched "${launch[@]}" "${train[@]}" --batch 8 --out "$work/run"
-    hash=$(grep -o '"state":"[^"]*"' "$work/run/metrics.jsonl" | cut -d'"' -f4)
-    hashes="$hashes$hash "
-    echo "8 lanes x 8 rows, $np ranks: $peak MB in all (at most $plan by --plan), state $hash"
-done
-[ "$(tr ' ' '\n' <<<"$hashes" | sort -u | grep -c .)" = 1 ] && echo "one hash" || echo "THE HASHES DIFFER"
-rm -rf "$work/run"
-"${train[@]}" --batch 32 --out "$work/run" --plan 2>/dev/null >"$work/plan"
-plan=$(awk '/together, a rank|once a node/ { v = $(NF - 1) * ($NF == "GB" ? 1000 : 1); s += v } END { printf "%d", s }' "$work/plan")
-watched "${train[@]}" --batch 32 --out "$work/run"
-ours=$peak
-echo "8 lanes x 32 rows, 1 rank: $ours MB ($plan by --plan, ratio $(awk "BEGIN { printf \"%.3f\", $plan / $ours }"))"
-program=infer
-watched "$bin/infer" --run "$work/run" --input "$work/score" --out "$work/scores.csv"
-score=$peak
-echo "scoring 512 rows, 1 rank: $score MB"
-[ -n "$torch" ] && [ -n "${PYTHON:-}" ] || exit 0
-theirs() { "$PYTHON" "$scripts/train_torch.py" "$data/comments/train.csv" "$vocab" --mode best --rows 256 --steps 1 "$@" 2>/dev/null | sed -n 's/.*peak RSS \([0-9.]*\) GB.*/\1/p'; }
-a=$(theirs)
-echo "PyTorch, 256 rows: $a GB; ratio $(awk "BEGIN { printf \"%.3f\", $ours / 1000 / $a }")"
-b=$(theirs --infer)
-echo "PyTorch, scoring: $b GB; ratio $(awk "BEGIN { printf \"%.3f\", $score / 1000 / $b }")"
+once_and_a_rank='/together, a rank|once a node/ { v = $(NF - 1) * ($NF == "GB" ? 1000 : 1); if (/a rank/) r = v; else n += v } END { printf "%d", r * np + n }'
+# BATCH RANKS OPTIONS...: one step of 8 lanes into $work/run-BATCH, what --plan says in $plan (MB)
+one_step() {
+    local launch=()
+    [ "$2" = 1 ] || launch=(mpirun -np "$2")
+    local batch=$1 np=$2
+    shift 2
+    rm -rf "$work/run-$batch"
+    "${launch[@]}" "${train[@]}" --batch "$batch" --out "$work/run-$batch" "$@" --plan 2>/dev/null >"$work/plan"
+    plan=$(awk -v np="$np" "$once_and_a_rank" "$work/plan")
+    program=train
+    watched "${launch[@]}" "${train[@]}" --batch "$batch" --out "$work/run-$batch" "$@"
+}
+ranks_agree() {
+    local np hash hashes=
+    for np in ${ranks//,/ }; do
+        one_step 8 "$np"
+        hash=$(grep -o '"state":"[^"]*"' "$work/run-8/metrics.jsonl" | cut -d'"' -f4)
+        hashes="$hashes$hash "
+        echo "8 lanes x 8 rows, $np ranks: $peak MB in all (at most $plan by --plan), state $hash"
+    done
+    [ "$(tr ' ' '\n' <<<"$hashes" | sort -u | grep -c .)" = 1 ] && echo "one hash" || echo "THE HASHES DIFFER"
+}
+# MICRO TOKENS: 0 is the default
+training() {
+    one_step 32 1 --micro-tokens "$1"
+    echo "$peak" >"$work/peak-training-$1"
+    echo "8 lanes x 32 rows, 1 rank, --micro-tokens $1: $peak MB ($plan by --plan, ratio $(awk "BEGIN { printf \"%.3f\", $plan / $peak }"))"
+}
+scoring() {
+    [ -e "$work/run-32/last" ] || training 1024
+    program=infer
+    watched "$bin/infer" --run "$work/run-32" --input "$work/score" --out "$work/scores.csv"
+    echo "$peak" >"$work/peak-scoring"
+    echo "scoring 512 rows, 1 rank: $peak MB"
+}
+# WHAT OPTIONS...: PyTorch's peak over two steps, and ours over it where ours has been measured
+beside() {
+    local what=$1 ours theirs
+    shift
+    [ -n "${PYTHON:-}" ] || return 0
+    theirs=$("$PYTHON" "$scripts/train_torch.py" "$data/comments/train.csv" "$vocab" --mode best --rows 256 --steps 1 "$@" 2>/dev/null | sed -n 's/.*peak RSS \([0-9.]*\) GB.*/\1/p')
+    echo "PyTorch, $what, 256 rows: $theirs GB"
+    for ours in "$work/peak-$what"*; do
+        [ ! -s "$ours" ] || awk -v name="${ours##*/peak-}" -v t="$theirs" '{ printf "  ratio of %s: %.3f\n", name, $1 / 1000 / t }' "$ours"
+    done
+}
+! wanted ranks || ranks_agree
+! wanted training || { training 0 && training 1024; }
+! wanted torch-training || beside training
+! wanted scoring || scoring
+! wanted torch-scoring || beside scoring --infer
