@@ -254,7 +254,8 @@ static status guess_start(check_state *c, int64_t piece, uint64_t *start)
     return STATUS_OK;
 }
 
-/* Pieces [first, end) of one input, into found[] of each: the record behind the run is looked for too, and tells whether the next rank has guessed well. */
+/* Pieces [first, end) of one input, into found[] of each. The record behind the run is looked for too: it tells whether the next rank has
+ * guessed well. */
 static status read_run(check_state *c, int64_t first, int64_t end, csv_piece *found, seam *run)
 {
     const csv_input *in = &c->s->input[c->s->piece[first].input];

@@ -91,9 +91,10 @@ static void forget(outcome *o)
 
 static void same_split(const csv_split *a, const csv_split *b, const char *what, int64_t number, int64_t split)
 {
-    ck_assert_msg(a->first == b->first && a->record == b->record && a->records == b->records, "%s %lld of --split %lld: %llx %lld %lld, %llx %lld %lld",
-                  what, (long long)number, (long long)split, (unsigned long long)a->first, (long long)a->record, (long long)a->records,
-                  (unsigned long long)b->first, (long long)b->record, (long long)b->records);
+    ck_assert_msg(a->first == b->first && a->record == b->record && a->records == b->records,
+                  "%s %lld of --split %lld: %llx %lld %lld, %llx %lld %lld", what, (long long)number, (long long)split,
+                  (unsigned long long)a->first, (long long)a->record, (long long)a->records, (unsigned long long)b->first,
+                  (long long)b->record, (long long)b->records);
 }
 
 static void same_outcome(const outcome *a, const outcome *b, int64_t split)

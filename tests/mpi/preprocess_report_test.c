@@ -1,5 +1,5 @@
-/* The report of preprocess on any number of ranks, with memory for all texts' hashes and for a few: rows, languages, missing, damaged and repeated texts
- * are as many as were written. */
+/* The report of preprocess on any number of ranks, with memory for all texts' hashes and for a few: rows, languages, missing, damaged and repeated
+ * texts are as many as were written. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
