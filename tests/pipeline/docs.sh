@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # What the pages say: every command in a box is run, in the pages' order, with the project's sample in place of the real data; every message of
 # docs/troubleshooting.md is one that the programs have; every file and link that a page names is there.
-#   docs.sh BIN SOURCE commands|words
+#   docs.sh BIN SOURCE commands|words [TWIN]     TWIN: the device back end's twin, which stands for GPUs
 set -euo pipefail
-bin=$1 source=$2 part=$3
+bin=$1 source=$2 part=$3 twin=${4:-}
 . "$source/tests/support/doc_block.sh"
 cd "$source"
-pages=(README.md docs/*.md python/README.md)
+pages=(README.md docs/*.md python/README.md) run_pages=(README.md docs/guide.md docs/notebook.md docs/records.md)
 failures=0
 wrong() { echo "wrong: $*" >&2; failures=$((failures + 1)); }
 
@@ -46,6 +46,17 @@ marked() {
         while IFS= read -r mark; do
             grep -rqE "doc_block \"?[^\"]*$(basename "$page")\"? $mark\b|<!-- \(?([a-z]*\|)*$mark[|) ]" tests/pipeline/*.sh tests/pipeline/*.py || wrong "$page: nobody runs the box '$mark'"
         done < <(sed -n 's/^<!-- \([a-z]*\) -->$/\1/p' "$page")
+    done
+}
+
+# A box without a mark stands on a page whose boxes are run; one without a language holds no command.
+unmarked() {
+    local page
+    for page in "${pages[@]}"; do
+        case " ${run_pages[*]} " in *" $page "*) ;; *) [ -z "$(boxes "$page")" ] || wrong "$page: nobody runs $(boxes "$page" | head -n 1)" ;; esac
+        awk '/^```/ { inside = !inside; plain = inside && $0 == "```"; next }
+             inside && plain && /^ *((cmake|ctest|mpirun|srun|sbatch|pip|fretsaw|preprocess|shard|train|infer|report|doctor) |(jobs|tests|bench)\/)/ { exit 1 }' "$page" ||
+            wrong "$page: commands in a box without a language"
     done
 }
 
@@ -132,6 +143,14 @@ run_page() { # PAGE [FOLDER]: in a folder of its own, or one that an earlier pag
     echo "-- $page: $(grep -vc '^$' "$folder/commands") lines of commands ($SECONDS s)"
 }
 
+run_gpu() { # in the guide's folder
+    [ -n "$twin" ] || return 0
+    (cd "$work/guide" && export FRETSAW_DEVICE_LIBRARY=$twin FRETSAW_TWIN_DEVICES=2 PATH=$bin:$PATH && eval "$(doc_block "$source/docs/gpu.md" gpu)") >"$work/gpu.log" 2>&1 ||
+        { tail -n 20 "$work/gpu.log" >&2; wrong "docs/gpu.md"; }
+    [ -s "$work/guide/gpu.csv" ] && grep -q '"device"' "$work/guide/runs/gpu/run.json" || wrong "docs/gpu.md: not computed on the twin"
+    echo "-- docs/gpu.md ($SECONDS s)"
+}
+
 work=$(mktemp -d "${TMPDIR:-/tmp}/fretsaw-docs-XXXXXX")
 trap 'rm -rf "$work"' EXIT
 case $part in
@@ -139,11 +158,14 @@ case $part in
         messages
         links
         marked
+        unmarked
         options ;;
     commands)
         run_demo
-        for page in README.md docs/guide.md docs/notebook.md; do run_page "$page"; done
-        run_page docs/records.md guide # looks at its runs
+        for page in "${run_pages[@]}"; do
+            if [ $page = docs/records.md ]; then run_page $page guide; else run_page $page; fi # which looks at the guide's runs
+        done
+        run_gpu
         cmp "$work/README/submission.csv" "$work/guide/submission.csv" || wrong "README and the guide come to different submissions" ;;
 esac
 exit $((failures > 0))
