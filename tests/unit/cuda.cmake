@@ -20,6 +20,16 @@ if(CMAKE_CXX_COMPILER AND NOT FRETSAW_SANITIZE MATCHES thread)
   fretsaw_test(cuda_launch SOURCES unit/cuda_launch_test.c LINK fretsaw_cuda_planted fretsaw_cuda_case)
 endif()
 
+# Which architectures are left to a CUDA that does not know all.
+foreach(pair 12.4=75,90 12.9=75,90,100 13.0=75,90,100)
+  string(REPLACE "=" ";" pair ${pair})
+  list(GET pair 0 version)
+  list(GET pair 1 known)
+  add_test(NAME cuda_architectures_${version} COMMAND ${CMAKE_COMMAND} -D VERSION=${version} -D WANTED=75,90,100
+           -P ${PROJECT_SOURCE_DIR}/cmake/CudaArchitectures.cmake)
+  set_tests_properties(cuda_architectures_${version} PROPERTIES LABELS unit PASS_REGULAR_EXPRESSION "known: ${known}\n")
+endforeach()
+
 # What ptxas makes of the kernels: the table is of these sources and within limits; all compiled afresh by the slow test and the target cuda_all.
 find_program(python3 python3)
 find_program(FRETSAW_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH /usr/local/cuda PATH_SUFFIXES bin)

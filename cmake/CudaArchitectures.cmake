@@ -1,0 +1,20 @@
+# Which of the architectures that are asked for a CUDA of this version compiles for. Alone, for a test:
+#   cmake -D VERSION=12.4 -D WANTED=75,90,100 -P cmake/CudaArchitectures.cmake      prints them
+function(fretsaw_cuda_architectures version wanted out)
+  set(known)
+  foreach(architecture ${wanted})
+    if((architecture GREATER_EQUAL 100 AND version VERSION_LESS 12.8) OR (architecture LESS 75 AND version VERSION_GREATER_EQUAL 13.0))
+      message(STATUS "device back end: CUDA ${version} does not compile for sm_${architecture}, which is left out")
+    else()
+      list(APPEND known ${architecture})
+    endif()
+  endforeach()
+  set(${out} "${known}" PARENT_SCOPE)
+endfunction()
+
+if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
+  string(REPLACE "," ";" wanted "${WANTED}")
+  fretsaw_cuda_architectures("${VERSION}" "${wanted}" known)
+  string(JOIN "," known ${known})
+  message("known: ${known}")
+endif()
