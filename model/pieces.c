@@ -10,6 +10,10 @@ enum { LARGEST = 256 << 20 }; /* bytes of a file; those of large vocabularies ha
 
 status pieces_find(const char *folder, char **path)
 {
+    if (!file_exists(folder))
+        return fail(STATUS_INPUT, "%s: no such folder; give a Hugging Face model folder with config.json, a vocabulary and weights", folder);
+    if (!file_is_folder(folder))
+        return fail(STATUS_INPUT, "%s: is a file; give the folder it is in", folder);
     TRY(file_join(folder, "vocab.txt", path));
     if (file_exists(*path))
         return STATUS_OK;
@@ -17,11 +21,15 @@ status pieces_find(const char *folder, char **path)
     TRY(file_join(folder, "tokenizer.json", path));
     if (file_exists(*path))
         return STATUS_OK;
-    status st = fail(STATUS_INPUT, "%s: neither vocab.txt nor tokenizer.json in it: the model's vocabulary is needed beside its config.json, or name it with --vocab",
-                     folder);
+    free(*path);
+    TRY(file_join(folder, "run.json", path));
+    bool is_run = file_exists(*path);
     free(*path);
     *path = NULL;
-    return st;
+    if (is_run)
+        return fail(STATUS_INPUT, "%s: is a run of train; give one of its model folders, such as %s/epoch-1, or the run to --init-from", folder, folder);
+    return fail(STATUS_INPUT, "%s: neither vocab.txt nor tokenizer.json in it: the model's vocabulary is needed beside its config.json, or name it with --vocab",
+                folder);
 }
 
 static status join_lines(const char **pieces, size_t n, char **text, size_t *bytes)

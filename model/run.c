@@ -206,7 +206,7 @@ status run_open(const char *folder, const char *which, run *out)
     *out = (run){0};
     TRY_DONE(copy_text(folder, &out->folder));
     if (!file_is_folder(folder))
-        TRY_DONE(fail(STATUS_INPUT, "%s: no such folder; give the --out of train", folder));
+        TRY_DONE(fail(STATUS_INPUT, "%s: %s; give the --out of train", folder, file_exists(folder) ? "is a file" : "no such folder"));
     TRY_DONE(read_description(out));
     TRY_DONE(read_pointer(out, which ? which : "last"));
     TRY_DONE(file_join(folder, out->weights, &out->weights_folder));

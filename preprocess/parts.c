@@ -427,6 +427,8 @@ static status write_all(part_worker *w)
     TRY(comm_agree(deal(w)));
     w->shown = progress_begin("tokenize", "bytes", w->shown_all);
     st = comm_agree(write_mine(w));
+    if (st == STATUS_OK && !w->stopped)
+        progress_set(w->shown, w->shown_all, NULL);
     progress_end(w->shown);
     TRY(st);
     return comm_any(w->stopped) ? STATUS_STOPPED : share(w->p);

@@ -84,6 +84,8 @@ static status route(work *w)
 {
     w->progress = progress_begin("read", "rows", selection_rows(w->rows));
     status st = comm_agree(route_units(w));
+    if (st == STATUS_OK && !stop_wanted())
+        progress_set(w->progress, selection_rows(w->rows), NULL);
     progress_end(w->progress);
     TRY(st);
     if (comm_any(stop_wanted()))

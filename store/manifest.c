@@ -168,10 +168,13 @@ status manifest_read(const char *folder, manifest *m)
     status st;
     *m = (manifest){0};
     TRY_DONE(file_join(folder, "manifest.json", &path));
-    if (!file_is_folder(folder))
+    if (!file_exists(folder))
         TRY_DONE(fail(STATUS_INPUT, "%s: no such folder; give one that preprocess or shard wrote", folder));
+    if (!file_is_folder(folder))
+        TRY_DONE(fail(STATUS_INPUT, "%s: is a file; a CSV goes through preprocess first, and the folder that this writes (--out) is what to give here", folder));
     if (!file_exists(path))
-        TRY_DONE(fail(STATUS_INPUT, "%s: is missing, so the folder is not finished: run the stage that makes it again", path));
+        TRY_DONE(fail(STATUS_INPUT, "%s: is missing: either the folder is not finished (run the stage that makes it again), or the folder to give is one inside it",
+                      path));
     TRY_DONE(file_read_all(path, MOST_BYTES, &text, &bytes));
     TRY_DONE(check_seal(path, text, bytes));
     root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);

@@ -34,6 +34,8 @@ static status find_vocabulary(const train_options *o, initial_model *m)
     if (o->vocab)
         return pieces_find(o->vocab, &m->vocabulary_path);
     size_t n = (size_t)(file_base(m->config_path) - m->config_path);
+    while (n > 1 && m->config_path[n - 1] == '/')
+        n--;
     TRY(memory_new(&folder, n + 2, "a path"));
     memcpy(folder, n ? m->config_path : ".", n ? n : 1);
     status st = pieces_find(folder, &m->vocabulary_path);

@@ -261,6 +261,7 @@ status loop_run(trainer *t)
     if (t->state.step > 0 && at_epoch_end(t)) /* the checkpoint was saved before its epoch was validated */
         TRY(end_epoch(t));
     progress *bar = progress_begin("train", "rows", t->total * t->o->lanes * t->o->batch);
+    progress_resume(bar, t->state.step * t->o->lanes * t->o->batch);
     watch w = {0};
     if (t->o->profile && !t->be->device)
         backend_cpu_profile(t->be);

@@ -21,6 +21,10 @@ static void announce(const trainer *t)
     log_info("%" PRId64 " rows, %" PRId64 " steps of %" PRId64 " lanes x %" PRId64 " rows, %" PRId64 " parameters, peak learning rate %g",
              t->order.rows, t->total, o->lanes, o->batch, t->table->trainable, o->peak_rate);
     log_info("%d ranks on %d nodes, %" PRId64 " threads each, %s", comm_size(), comm_nodes(), o->threads, trainer_kernels(t));
+    char few[SAMPLER_TEXT];
+    sampler_describe_few(&t->order, o->lanes, few);
+    if (few[0])
+        log_warn("%s", few);
     if (t->order.unlabelled)
         log_info("%" PRId64 " training rows without labels are left out", t->order.unlabelled);
 }

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,6 +86,21 @@ status sampler_take_order(sampler *s, const dataset *d, const char *path, char s
     s->rows = count;
     s->steps_per_epoch = count / s->global_batch;
     return STATUS_OK;
+}
+
+void sampler_describe_few(const sampler *s, int64_t lanes, char text[SAMPLER_TEXT])
+{
+    enum { FEW = 20, ENOUGH = 40 }; /* steps an epoch */
+    int64_t batch = s->global_batch / lanes, smaller = 1, out = s->rows % s->global_batch;
+    while (s->rows / (2 * smaller * lanes) >= ENOUGH)
+        smaller *= 2;
+    text[0] = 0;
+    if (s->steps_per_epoch >= FEW || smaller >= batch)
+        return;
+    snprintf(text, SAMPLER_TEXT,
+             "an epoch has only %" PRId64 " steps, too few to learn much, and %" PRId64 " of its %" PRId64 " rows sit out (a step takes %" PRId64
+             " lanes x %" PRId64 " rows): with --batch %" PRId64 " it has %" PRId64 " steps",
+             s->steps_per_epoch, out, s->rows, lanes, batch, smaller, s->rows / (smaller * lanes));
 }
 
 void sampler_close(sampler *s)

@@ -17,6 +17,8 @@
 
 #include "store/dataset.h"
 
+enum { SAMPLER_TEXT = 320 };
+
 typedef struct sampler {
     int64_t rows;            /* usable rows */
     int64_t global_batch;    /* lanes * batch */
@@ -37,6 +39,9 @@ void sampler_close(sampler *s);
 status sampler_take_order(sampler *s, const dataset *d, const char *path, char sha256[65]);
 /* The same order over rows 0 .. rows-1 without a dataset. */
 status sampler_make(int64_t rows, int64_t global_batch, uint64_t seed, sampler *out);
+
+/* Where a recipe made for many rows meets few: what to tell the user, with the batch that would do; else "". */
+void sampler_describe_few(const sampler *s, int64_t lanes, char text[SAMPLER_TEXT]);
 
 int64_t sampler_epoch(const sampler *s, int64_t step);
 /* First position, within its epoch, of the global batch of `step`. */

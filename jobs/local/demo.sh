@@ -56,12 +56,16 @@ What was made, and where:
   run           $out/run                          recipe.conf, metrics.jsonl, provenance.json, checkpoints (best, last)
   submission    $out/submission.csv               $(($(wc -l <"$out/submission.csv") - 1)) rows, checked against the sample submission
   page          $out/report.html                  open it in a browser: curves, ROC, languages, mistakes, where the time went
-  AUC           $out/report.json                  $(tr -d '\n ' <"$out/report.json" | cut -c1-200)
+  AUC           $out/report.json                  $(sed -n 's/.*"auc": *\([0-9.]*\).*/\1/p' "$out/report.json" | head -1) of all rows; by label and language too
 
 On your own data, with a Hugging Face model folder (config.json, vocab.txt, model.safetensors) in mbert/:
   $bin/preprocess --vocab mbert/ --out tokens/train jigsaw-toxic-comment-train.csv jigsaw-unintended-bias-train.csv
+  $bin/preprocess --vocab mbert/ --out tokens/valid validation.csv
+  $bin/preprocess --vocab mbert/ --out tokens/test test.csv
   $bin/shard --out shards/train --shards 64 --sample 200000 --seed 42 tokens/train
-  mpirun -np 8 $bin/train --recipe recipes/jigsaw-mbert.conf --model mbert/ --train shards/train --valid shards/valid --out runs/one
-  mpirun -np 8 $bin/infer --run runs/one --input shards/test --sample-submission sample_submission.csv --out submission.csv
+  $bin/shard --out shards/valid --shards 1 --shuffle no tokens/valid
+  $bin/shard --out shards/test --shards 1 --shuffle no tokens/test
+  jobs/mpirun.sh -np $(nproc) $bin/train --recipe recipes/jigsaw-mbert.conf --model mbert/ --train shards/train --valid shards/valid --out runs/one
+  jobs/mpirun.sh -np $(nproc) $bin/infer --run runs/one --input shards/test --sample-submission sample_submission.csv --out submission.csv
 Each program explains itself with --help; README.md has the whole way.
 END

@@ -14,6 +14,14 @@ expect 2 "scale-lr" train 1 out "${base[@]}" --scale-lr ranks
 expect 2 "no option" train 1 out "${base[@]}" --no-such-thing
 [ -z "$mpi" ] || expect 2 "4 lanes" train 5 out "${base[@]}"
 expect 3 "" train "$several" out "${base[@]}" --valid "$scratch/nowhere"
+expect 3 "valid: no such folder" train 1 out "${base[@]}" --valid "$scratch/no/valid"
+expect 3 "config.json: is a file; a CSV goes through preprocess first" train "$several" out "${base[@]}" --valid "$scratch/config.json"
+expect 3 "the folder to give is one inside it" train 1 out "${base[@]}" --valid "$scratch"
+expect 0 "warning: an epoch has only 6 steps.*8 of its 200 rows sit out .a step takes 4 lanes x 8 rows.: with --batch 1 it has 50 steps" \
+    train 1 few "${base[@]}" --batch 8
+grep -q "an epoch has only" <(train 1 plan "${base[@]}" --batch 8 --plan; cat "$scratch/log") || wrong "--plan does not tell of few steps: $(said)"
+train 1 enough "${base[@]}" --batch 2
+grep -q "an epoch has only" "$scratch/log" && wrong "25 steps are told to be few: $(said)"
 [ ! -e "$scratch/out" ] || wrong "a run folder is there after bad input"
 
 mkdir "$scratch/other" && "$make" "$scratch/other" train 200 1 1 5 119 60 0
@@ -47,6 +55,9 @@ from_model() {
 }
 expect 3 "word_embeddings" from_model "$scratch/wide" "${mpi:+2}"
 [ ! -e "$scratch/out" ] || wrong "a start that failed over its weights has left a folder, against which the right one would be held"
+expect 3 "nowhere: no such folder; give a Hugging Face model folder" from_model "$scratch/nowhere" "${mpi:+2}"
+expect 3 "config.json: is a file; give the folder it is in" from_model "$scratch/config.json"
+expect 3 "enough: is a run of train; give one of its model folders" from_model "$scratch/enough"
 rm "$scratch/wide/model.safetensors"
 expect 3 "model.safetensors" from_model "$scratch/wide"
 printf 'version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n' >"$scratch/wide/model.safetensors"
