@@ -1,6 +1,6 @@
-/* The twin of link_nccl.c: messages between the processes of one machine as files of a folder, so that nothing waits for a rank that never comes. There
- * are links when FRETSAW_TWIN_LINK is set; when it names a file, every group and every wait is a line there: "rank launches messages floats" and
- * "rank launches wait".
+/* The twin of link_nccl.c: messages between the processes of one machine as files of a folder, so that nothing waits for a rank that never comes.
+ * There are links when FRETSAW_TWIN_LINK is set; when it names a file, every group and every wait is a line there: "rank launches messages floats"
+ * and "rank launches wait".
  * It holds the callers to what a device's stream of its own allows: a message may be read and written at any time between link_end and link_wait. So
  * what is sent must not change meanwhile, and what is to come in is filled with NaN until then. */
 #include <errno.h>

@@ -20,6 +20,13 @@ if(CMAKE_CXX_COMPILER AND NOT FRETSAW_SANITIZE MATCHES thread)
   fretsaw_test(cuda_launch SOURCES unit/cuda_launch_test.c LINK fretsaw_cuda_planted fretsaw_cuda_case)
 endif()
 
+# The door to cuBLASLt over a stand-in: its own source and the library's header, none of the library.
+if(FRETSAW_CUDA_FOUND)
+  fretsaw_test(cuda_products SOURCES unit/cuda_products_test.c support/cublaslt_host.c support/gpu_host.c ${PROJECT_SOURCE_DIR}/model/cuda/product_cublas.c
+               LINK fretsaw_support fretsaw_common)
+  target_include_directories(test_cuda_products SYSTEM PRIVATE ${FRETSAW_CUBLASLT_INCLUDE})
+endif()
+
 # Which architectures are left to a CUDA that does not know all.
 foreach(pair 12.4=75,90 12.9=75,90,100 13.0=75,90,100)
   string(REPLACE "=" ";" pair ${pair})
