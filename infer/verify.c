@@ -197,11 +197,15 @@ status verify_chain(const settings *s, const char *submission)
 {
     links l = {.settings = s, .submission = submission};
     order o = {0};
-    TRY(comm_agree(comm_rank() == 0 ? look(&l, &o) : STATUS_OK));
-    comm_broadcast(&o, sizeof o, 0);
-    if (o.wanted)
-        TRY(make_again(&l, s, &o));
-    status st = STATUS_OK;
+    status st = comm_agree(comm_rank() == 0 ? look(&l, &o) : STATUS_OK);
+    if (st == STATUS_OK) {
+        comm_broadcast(&o, sizeof o, 0);
+        st = o.wanted ? make_again(&l, s, &o) : STATUS_OK;
+    }
+    if (st != STATUS_OK) {
+        links_free(&l);
+        return st;
+    }
     if (comm_rank() == 0) {
         printf("%d links hold, %d are not checked, %d break\n", l.holding, l.unseen, l.broken);
         if (l.broken)
