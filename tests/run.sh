@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds and runs every test.
-#   tests/run.sh            all but the long rounds (about 15 minutes on 2 cores)
+#   tests/run.sh            all but the long rounds (about 20 minutes on 2 cores)
 #   tests/run.sh --slow     those too: mutants, valgrind, the campaign of kills, every layout, every byte, every compiler, long fuzzing
 set -euo pipefail
 cd "$(dirname "$0")/.."
