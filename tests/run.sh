@@ -10,7 +10,7 @@ case "${1:-}" in
     --slow) slow=yes ;;
     *) echo "usage: tests/run.sh [--slow]" >&2; exit 2 ;;
 esac
-jobs=$(nproc)
+jobs=$(($(nproc) + 1)) # one more than cores: those of Slurm and of signals mostly wait
 begin=$SECONDS
 say() { printf '\n== %s (%d s)\n' "$*" $((SECONDS - begin)); }
 
