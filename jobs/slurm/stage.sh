@@ -79,7 +79,17 @@ begin_launcher() { # COMMAND...: in the background, on all tasks of the job
     pid=$!
 }
 
+# PMIx and Open MPI of Debian 12 now and then crash a rank while it starts, with nothing done yet. The programs take up what is there, so once more
+# is safe; a program that crashes again has a fault of its own.
 launch() { # PROGRAM OPTIONS...
+    local code=0 began=$SECONDS
+    launch_once "$@" || code=$?
+    [ $code = $((128 + $(kill -l SEGV))) ] && [ -z "$asked" ] && [ $((SECONDS - began)) -lt 60 ] || return $code
+    echo "stage $stage: a rank crashed within its first minute (exit $code): started once more"
+    launch_once "$@"
+}
+
+launch_once() { # PROGRAM OPTIONS...
     local program=("$BIN/$1") code=0
     [ -z "${CONTAINER:-}" ] || program=(apptainer exec ${CONTAINER_OPTIONS:-} "$CONTAINER" fretsaw "$1")
     shift

@@ -217,9 +217,12 @@ cancelled() {
 }
 
 failed_parent() {
-    say "a faulty CSV: the stages behind it do not start; corrected, they do"
+    say "a faulty CSV: the stages behind it do not start; corrected, they do, also past a rank that crashes once as it starts"
+    mkdir crashing && ln -s "$bin"/* crashing/ && rm crashing/shard
+    printf '#!/bin/sh\nmkdir "%s/crashed-$SLURM_PROCID" 2>/dev/null && kill -SEGV $$\nexec "%s/shard" "$@"\n' "$PWD" "$bin" >crashing/shard
+    chmod +x crashing/shard
     printf 'id,comment_text,toxic\n1,"never closed,0\n' >faulty.csv
-    settings faulty 'VALID_CSV=$PWD/faulty.csv'
+    settings faulty 'VALID_CSV=$PWD/faulty.csv' "BIN=$PWD/crashing"
     submit faulty
     arrive 30 "${job[preprocess]}" FAILED
     for stage in shard train infer; do arrive 30 "${job[$stage]}" CANCELLED; done
@@ -229,6 +232,7 @@ failed_parent() {
     printf 'id,comment_text,toxic\n1,"closed",0\n' >faulty.csv
     submit faulty
     complete faulty
+    log_says faulty shard 'crashed within its first minute (exit 139): started once more'
 }
 
 preempted() {
