@@ -108,30 +108,8 @@ done:
 /* Rank 0 opens all parts once; the others are told what it found. */
 static status share_meta(selection *s)
 {
-    char *bytes = NULL;
-    size_t n = 0;
-    status st = STATUS_OK;
-    if (comm_rank() == 0) {
-        st = merge_parts(s);
-        if (st == STATUS_OK)
-            st = meta_pack(&s->meta, &bytes, &n);
-    }
-    TRY(comm_agree(st));
-    uint64_t count = n;
-    comm_broadcast(&count, sizeof count, 0);
-    if (comm_rank() != 0)
-        st = memory_new(&bytes, count, "the description of the parts");
-    st = comm_agree(st);
-    if (st == STATUS_OK) {
-        comm_broadcast(bytes, count, 0);
-        if (comm_rank() != 0) {
-            rowfile_meta_free(&s->meta);
-            st = meta_unpack(bytes, count, &s->meta);
-        }
-        st = comm_agree(st);
-    }
-    free(bytes);
-    return st;
+    TRY(comm_agree(comm_rank() == 0 ? merge_parts(s) : STATUS_OK));
+    return meta_share(&s->meta);
 }
 
 /* ---- filters ---- */

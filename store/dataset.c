@@ -154,27 +154,9 @@ done:
 
 static status tell(dataset *d)
 {
-    char *bytes = NULL;
-    uint64_t count = 0;
-    status st = STATUS_OK;
-    if (comm_rank() == 0) {
-        size_t n = 0;
-        st = meta_pack(&d->meta, &bytes, &n);
-        count = n;
-    }
-    comm_broadcast(&count, sizeof count, 0);
-    if (comm_rank() != 0)
-        st = memory_new(&bytes, count, "the description of a data set");
-    st = comm_agree(st);
-    if (st == STATUS_OK) {
-        comm_broadcast(bytes, count, 0);
-        comm_broadcast(d->identity, sizeof d->identity, 0);
-        if (comm_rank() != 0)
-            st = meta_unpack(bytes, count, &d->meta);
-        st = comm_agree(st);
-    }
-    free(bytes);
-    return st;
+    TRY(meta_share(&d->meta));
+    comm_broadcast(d->identity, sizeof d->identity, 0);
+    return STATUS_OK;
 }
 
 /* ---- what is kept of all rows ---- */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/comm.h"
 #include "common/hash.h"
 
 enum { MOST_ENTRIES = 65536 }; /* rows name sources and languages by 16 bits */
@@ -368,4 +369,25 @@ status meta_map(const rowfile_meta *all, const rowfile_meta *one, uint16_t **sou
     for (int64_t i = 0; i < one->langs; i++)
         (*lang)[i] = (uint16_t)find_lang(all, one->lang[i]);
     return STATUS_OK;
+}
+
+status meta_share(rowfile_meta *m)
+{
+    char *bytes = NULL;
+    size_t n = 0;
+    bool first = comm_rank() == 0;
+    TRY(comm_agree(first ? meta_pack(m, &bytes, &n) : STATUS_OK));
+    uint64_t count = n;
+    comm_broadcast(&count, sizeof count, 0);
+    status st = comm_agree(first ? STATUS_OK : memory_new(&bytes, count, "the description of rows"));
+    if (st == STATUS_OK) {
+        comm_broadcast(bytes, count, 0);
+        if (!first) {
+            rowfile_meta_free(m);
+            st = meta_unpack(bytes, count, m);
+        }
+        st = comm_agree(st);
+    }
+    free(bytes);
+    return st;
 }

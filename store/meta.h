@@ -19,6 +19,8 @@ status meta_read(hid_t file, const char *path, rowfile_meta *m);
 /* A fresh block of bytes that holds all of *m. */
 status meta_pack(const rowfile_meta *m, char **bytes, size_t *count);
 status meta_unpack(const char *bytes, size_t count, rowfile_meta *m);
+/* Rank 0's description on every rank, in the place of what the others had. Collective; errors are agreed on. */
+status meta_share(rowfile_meta *m);
 
 /* `all` takes in the sources (in order of appearance) and languages (sorted) of `one`, which came from `path`. The first one gives tokenizer and
  * labels; a later one that differs is STATUS_INPUT with the line in question. An `all` zeroed by {0} has had none. Seed and identity_text stay. */
