@@ -199,16 +199,8 @@ START_TEST(keeps_what_the_cpu_keeps)
             v[t * c.H + i] = i % c.D == c.rows.place[t] ? 1.0f : 0.0f;
             ((float *)r.joint)[t * r.stride + 2 * c.H + i] = v[t * c.H + i];
         }
-    batch b = {c.B, c.T, c.shape.longest, CASE_EPOCH, c.rows.id, c.rows.place, c.rows.offset, c.rows.keys, c.rows.sample, NULL};
-    ck_ok(backend_open_cpu(&(backend_limits){.tokens = c.T,
-                                             .rows = c.B,
-                                             .longest = c.shape.longest,
-                                             .hidden = c.H,
-                                             .heads = c.N,
-                                             .feed_forward = 8,
-                                             .vocabulary = CASE_VOCABULARY,
-                                             .outputs = 1},
-                           NULL, CPU_ISA_AUTO, &be));
+    batch b = case_batch(&c);
+    be = case_open_cpu(&c);
     be->ops->attention_forward(be, &b, c.H, c.N, q, q, v, &c.drop[SITE_ATTENTION], out, row_max, row_sum);
     cuda_attention_forward(NULL, &r.args);
     case_no_fault("forward");

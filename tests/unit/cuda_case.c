@@ -266,3 +266,25 @@ void case_no_fault(const char *where)
     const char *fault = launch_fault();
     ck_assert_msg(fault == NULL, "%s: %s", where, fault);
 }
+
+/* ---- the CPU back end beside it ---- */
+
+batch case_batch(const cuda_case *c)
+{
+    return (batch){c->B, c->T, c->shape.longest, CASE_EPOCH, c->rows.id, c->rows.place, c->rows.offset, c->rows.keys, c->rows.sample, NULL};
+}
+
+backend *case_open_cpu(const cuda_case *c)
+{
+    backend *be;
+    ck_ok(backend_open_cpu(&(backend_limits){.tokens = c->T,
+                                             .rows = c->B,
+                                             .longest = c->shape.longest,
+                                             .hidden = c->H,
+                                             .heads = c->N,
+                                             .feed_forward = 8,
+                                             .vocabulary = CASE_VOCABULARY,
+                                             .outputs = 1},
+                           NULL, CPU_ISA_AUTO, &be));
+    return be;
+}

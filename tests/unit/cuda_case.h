@@ -13,6 +13,7 @@
 
 #include <math.h>
 
+#include "model/cpu/cpu.h"
 #include "model/cuda/kernels.h"
 #include "model/cuda/launch_host.h"
 #include "support/support.h"
@@ -70,6 +71,10 @@ void case_close_beside(const char *name, const double *got, const double *want, 
 void case_no_fault(const char *where);
 /* Groups of tokens that share a number (`number[t]`, below `numbers`, -1 for none), as the host sorts them. */
 cuda_groups case_groups(cuda_case *c, const int32_t *number, int32_t numbers);
+
+/* The same rows for the CPU back end, and one with room for them; the caller closes it. */
+batch case_batch(const cuda_case *c);
+backend *case_open_cpu(const cuda_case *c);
 
 /* Copies, so that results of repeated runs can be compared. */
 void *case_keep(cuda_case *c, const void *from, size_t bytes);

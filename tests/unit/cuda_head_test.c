@@ -104,16 +104,8 @@ START_TEST(head_keeps_what_the_cpu_keeps)
     float *pooled = case_put_float(&c, case_normal(&c, n, 1), n), *weight = case_put_float(&c, case_normal(&c, 2 * c.H, 1), 2 * c.H);
     float *bias = case_put_float(&c, case_normal(&c, 1, 1), 1), *want = case_room_float(&c, n), *got = case_room_float(&c, n);
     float *logits = case_room_float(&c, c.B);
-    batch b = {c.B, c.T, c.shape.longest, CASE_EPOCH, c.rows.id, c.rows.place, c.rows.offset, c.rows.keys, c.rows.sample, NULL};
-    ck_ok(backend_open_cpu(&(backend_limits){.tokens = c.T,
-                                             .rows = c.B,
-                                             .longest = c.shape.longest,
-                                             .hidden = c.H,
-                                             .heads = c.N,
-                                             .feed_forward = 8,
-                                             .vocabulary = CASE_VOCABULARY,
-                                             .outputs = 1},
-                           NULL, CPU_ISA_AUTO, &be));
+    batch b = case_batch(&c);
+    be = case_open_cpu(&c);
     be->ops->head_forward(be, &b, c.H, 1, pooled, &c.drop[SITE_HEAD], weight, bias, want, logits);
     cuda_head_forward(NULL, &c.rows, c.H, 1, pooled, &c.drop[SITE_HEAD], weight, bias, got, logits);
     ck_assert(memcmp(want, got, (size_t)n * 4) == 0);

@@ -199,16 +199,8 @@ START_TEST(keeps_what_the_cpu_keeps)
         x[i] = 0;
         y[i] = 1;
     }
-    batch b = {c.B, c.T, c.shape.longest, CASE_EPOCH, c.rows.id, c.rows.place, c.rows.offset, c.rows.keys, c.rows.sample, NULL};
-    ck_ok(backend_open_cpu(&(backend_limits){.tokens = c.T,
-                                             .rows = c.B,
-                                             .longest = c.shape.longest,
-                                             .hidden = c.H,
-                                             .heads = c.N,
-                                             .feed_forward = 8,
-                                             .vocabulary = CASE_VOCABULARY,
-                                             .outputs = 1},
-                           NULL, CPU_ISA_AUTO, &be));
+    batch b = case_batch(&c);
+    be = case_open_cpu(&c);
     be->ops->residual_norm_forward(be, &b, c.H, x, y, &c.drop[SITE_ATTENTION_OUT], r.args.gamma, r.args.beta, 1e-5f, sum, mean, rstd, z);
     cuda_residual_norm_forward(NULL, &r.args);
     case_no_fault("forward");
