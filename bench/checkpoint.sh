@@ -6,6 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . jobs/mpi.sh
+. bench/shape.sh
 rounds=3 ranks=1
 while [ $# -gt 0 ]; do
     case $1 in
@@ -20,8 +21,7 @@ bin=${BIN:-build/release/bin}
 vocab=$data/vocab/bert-base-multilingual-uncased
 work=$(mktemp -d "${WORK:-${TMPDIR:-/tmp}}/fretsaw-checkpoint-XXXXXX")
 trap 'rm -rf "$work"' EXIT
-printf '{"model_type":"bert","vocab_size":%d,"num_hidden_layers":12,"hidden_size":768,"num_attention_heads":12,"intermediate_size":3072,"max_position_embeddings":512,"type_vocab_size":2,"hidden_act":"gelu","pad_token_id":0,"layer_norm_eps":1e-12,"initializer_range":0.02}\n' \
-    "$(wc -l <"$vocab/vocab.txt")" >"$work/config.json"
+bert_config "$vocab/vocab.txt" 12 768 12 3072 >"$work/config.json"
 head -n 40 "$data/jigsaw/multilingual_validation.csv" >"$work/rows.csv"
 "$bin/preprocess" --quiet --vocab "$vocab" --out "$work/tokens" "$work/rows.csv" >/dev/null
 for _ in $(seq "$rounds"); do

@@ -23,6 +23,7 @@ data=$(realpath "${FRETSAW_DATA:-../shared/data}")
 scripts=${FRETSAW_PEER_SCRIPTS:-../shared/peers}
 bin=${BIN:-build/release/bin}
 . jobs/mpi.sh
+. bench/shape.sh
 vocab=$data/vocab/bert-base-multilingual-uncased
 work=${WORK:-$(mktemp -d "${TMPDIR:-/tmp}/fretsaw-memory-XXXXXX")}
 [ -n "${WORK:-}" ] || trap 'rm -rf "$work"' EXIT
@@ -33,8 +34,7 @@ if [ ! -d "$work/shards" ]; then
     "$bin/shard" --quiet --out "$work/score" --shards 1 --sample 512 --seed 0 "$work/tokens"
 fi
 cp "$vocab/vocab.txt" "$work/model"
-printf '{"model_type":"bert","vocab_size":%d,"num_hidden_layers":12,"hidden_size":768,"num_attention_heads":12,"intermediate_size":3072,"max_position_embeddings":512,"type_vocab_size":2,"hidden_act":"gelu","pad_token_id":0,"layer_norm_eps":1e-12,"initializer_range":0.02}\n' \
-    "$(wc -l <"$vocab/vocab.txt")" >"$work/model/config.json"
+bert_config "$vocab/vocab.txt" 12 768 12 3072 >"$work/model/config.json"
 
 # What the processes of $program take together now, shared pages once (MB)
 taken() {

@@ -21,6 +21,7 @@ done
 data=$(realpath "${FRETSAW_DATA:-../shared/data}")
 bin=${BIN:-build/release/bin}
 . jobs/mpi.sh
+. bench/shape.sh
 vocab=$data/vocab/bert-base-multilingual-uncased
 work=${WORK:-$(mktemp -d "${TMPDIR:-/tmp}/fretsaw-scaling-XXXXXX")}
 [ -n "${WORK:-}" ] || trap 'rm -rf "$work"' EXIT
@@ -35,8 +36,7 @@ if [ ! -d "$work/shards" ]; then
     "$bin/preprocess" --quiet --vocab "$vocab" --out "$work/tokens" "$data/comments/train.csv" >/dev/null
     "$bin/shard" --quiet --out "$work/shards" --shards 8 --sample 20000 --seed 0 "$work/tokens"
 fi
-printf '{"model_type":"bert","vocab_size":%d,"num_hidden_layers":%d,"hidden_size":%d,"num_attention_heads":%d,"intermediate_size":%d,"max_position_embeddings":512,"type_vocab_size":2,"hidden_act":"gelu","pad_token_id":0,"layer_norm_eps":1e-12,"initializer_range":0.02}\n' \
-    "$(wc -l <"$vocab/vocab.txt")" $layers $hidden $heads $ffn >"$measured/config.json"
+bert_config "$vocab/vocab.txt" $layers $hidden $heads $ffn >"$measured/config.json"
 train=("$bin/train" --init random --config "$measured/config.json" --vocab "$vocab/vocab.txt" --train "$work/shards" --lanes 8 --epochs 1 --keep 1)
 
 # NAME RANKS THREADS: its timing.jsonl as NAME.jsonl. The checkpoint at the end is no part of a step.

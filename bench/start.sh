@@ -19,24 +19,20 @@ done
 data=$(realpath "${FRETSAW_DATA:-../shared/data}")
 bin=${BIN:-build/release/bin}
 . jobs/mpi.sh
+. bench/shape.sh
 work=${WORK:-$(mktemp -d "${TMPDIR:-/tmp}/fretsaw-start-XXXXXX")}
 [ -n "${WORK:-}" ] || trap 'rm -rf "$work"' EXIT
 vocab=$data/vocab/bert-base-multilingual-uncased
 [ -r "$vocab/vocab.txt" ] || { echo "start: FRETSAW_DATA has no vocab/bert-base-multilingual-uncased" >&2; exit 3; }
 
-shape() { # LAYERS HIDDEN HEADS FFN
-    printf '{"model_type":"bert","vocab_size":%d,"num_hidden_layers":%d,"hidden_size":%d,"num_attention_heads":%d,"intermediate_size":%d,' \
-        "$(wc -l <"$vocab/vocab.txt")" "$1" "$2" "$3" "$4"
-    echo '"max_position_embeddings":512,"type_vocab_size":2,"hidden_act":"gelu","pad_token_id":0,"layer_norm_eps":1e-12,"initializer_range":0.02}'
-}
 if [ ! -d "$work/shards" ]; then
     "$bin/preprocess" --quiet --vocab "$vocab" --out "$work/tokens" "$data/comments/train.csv" >/dev/null
     "$bin/shard" --quiet --out "$work/shards" --shards 8 --sample "$rows" --seed 0 "$work/tokens"
     mkdir -p "$work/small" "$work/base"
     cp "$vocab/vocab.txt" "$work/small"
     cp "$vocab/vocab.txt" "$work/base"
-    shape 6 384 12 1536 >"$work/small/config.json"
-    shape 12 768 12 3072 >"$work/base/config.json"
+    bert_config "$vocab/vocab.txt" 6 384 12 1536 >"$work/small/config.json"
+    bert_config "$vocab/vocab.txt" 12 768 12 3072 >"$work/base/config.json"
     for model in small base; do # weights to start from: those of a run of one step
         "$bin/train" --quiet --init random --config "$work/$model" --train "$work/shards" --out "$work/make" --lanes 1 --batch 1 --max-length 16 \
             --micro-tokens 16 --epochs 1 --max-steps 1 --keep 1
