@@ -95,6 +95,9 @@ typedef struct backend_ops {
     void (*linear_gelu_backward_input)(backend *be, int64_t T, int64_t I, int64_t O, const float *dy, const float *weight, const float *pre, float *dpre);
     /* dweight += dy^T x, dbias += column sums of dy (fmaf(1, dy, sum) in token order). */
     void (*linear_backward_weight)(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, float *dweight, float *dbias);
+    /* dweight = dy^T x: linear_backward_weight on a dweight of zeros, the same bits, whatever it holds; dbias is added to. May be NULL: then a lane's
+     * gradient is cleared before it is added to. */
+    void (*linear_begin_weight)(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, float *dweight, float *dbias);
     /* dpre = dy * gelu'(pre), n elements; may run in place (dpre == dy). */
     void (*gelu_backward)(backend *be, int64_t n, const float *pre, const float *dy, float *dpre);
 

@@ -15,6 +15,17 @@ static float *layer_gradient(const bert *net, gradient *g, int64_t layer, int wh
     return g->dense + tensor_layer(net->table, layer, which)->gradient;
 }
 
+/* A lane's first micro-batch overwrites what the gradient of a weight holds, where the back end can. */
+static void backward_weight(bert *net, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, gradient *g, int64_t layer, int which)
+{
+    const backend_ops *ops = net->be->ops;
+    float *weight = layer_gradient(net, g, layer, which), *bias = layer_gradient(net, g, layer, which + 1);
+    if (!g->begun && ops->linear_begin_weight)
+        ops->linear_begin_weight(net->be, T, I, O, x, dy, weight, bias);
+    else
+        ops->linear_backward_weight(net->be, T, I, O, x, dy, weight, bias);
+}
+
 static void backward_head(bert *net, const batch *b, gradient *g)
 {
     const backend_ops *ops = net->be->ops;
@@ -58,13 +69,11 @@ static void backward_feed_forward(bert *net, const batch *b, gradient *g, int64_
                                 net->branch, layer_gradient(net, g, i, LAYER_NORM2_WEIGHT), layer_gradient(net, g, i, LAYER_NORM2_BIAS));
     bert_count_memory(net, PHASE_BACK_NORM, T, H, 6);
     clock = phase_add(&net->timer, PHASE_BACK_NORM, clock);
-    ops->linear_backward_weight(net->be, T, F, H, y->act, net->branch, layer_gradient(net, g, i, LAYER_DOWN_WEIGHT),
-                                layer_gradient(net, g, i, LAYER_DOWN_BIAS));
+    backward_weight(net, T, F, H, y->act, net->branch, g, i, LAYER_DOWN_WEIGHT);
     bert_count_linear(net, PHASE_BACK_DOWN_WEIGHT, T, F, H);
     clock = phase_add(&net->timer, PHASE_BACK_DOWN_WEIGHT, clock);
     clock = backward_down_input(net, T, i, clock);
-    ops->linear_backward_weight(net->be, T, H, F, y->z1, net->dact, layer_gradient(net, g, i, LAYER_UP_WEIGHT),
-                                layer_gradient(net, g, i, LAYER_UP_BIAS));
+    backward_weight(net, T, H, F, y->z1, net->dact, g, i, LAYER_UP_WEIGHT);
     bert_count_linear(net, PHASE_BACK_UP_WEIGHT, T, H, F);
     clock = phase_add(&net->timer, PHASE_BACK_UP_WEIGHT, clock);
     ops->linear_backward_input(net->be, T, H, F, net->dact, bert_layer_value(net, i, LAYER_UP_WEIGHT), net->dx, 1);
@@ -78,7 +87,7 @@ static void backward_projection(bert *net, int64_t T, gradient *g, int64_t i, in
     const backend_ops *ops = net->be->ops;
     const int64_t H = net->table->config.hidden;
     double clock = phase_clock();
-    ops->linear_backward_weight(net->be, T, H, H, net->layers[i].x, dy, layer_gradient(net, g, i, weight), layer_gradient(net, g, i, weight + 1));
+    backward_weight(net, T, H, H, net->layers[i].x, dy, g, i, weight);
     bert_count_linear(net, PHASE_BACK_QKV_WEIGHT, T, H, H);
     clock = phase_add(&net->timer, PHASE_BACK_QKV_WEIGHT, clock);
     ops->linear_backward_input(net->be, T, H, H, dy, bert_layer_value(net, i, weight), net->dx, 1);
@@ -100,8 +109,7 @@ static void backward_attention(bert *net, const batch *b, gradient *g, int64_t i
                                 net->branch, layer_gradient(net, g, i, LAYER_NORM1_WEIGHT), layer_gradient(net, g, i, LAYER_NORM1_BIAS));
     bert_count_memory(net, PHASE_BACK_NORM, T, H, 6);
     clock = phase_add(&net->timer, PHASE_BACK_NORM, clock);
-    ops->linear_backward_weight(net->be, T, H, H, y->attended, net->branch, layer_gradient(net, g, i, LAYER_PROJECT_WEIGHT),
-                                layer_gradient(net, g, i, LAYER_PROJECT_BIAS));
+    backward_weight(net, T, H, H, y->attended, net->branch, g, i, LAYER_PROJECT_WEIGHT);
     bert_count_linear(net, PHASE_BACK_PROJECT_WEIGHT, T, H, H);
     clock = phase_add(&net->timer, PHASE_BACK_PROJECT_WEIGHT, clock);
     ops->linear_backward_input(net->be, T, H, H, net->branch, bert_layer_value(net, i, LAYER_PROJECT_WEIGHT), net->dattended, 0);
@@ -153,5 +161,6 @@ void bert_backward(bert *net, const batch *b, gradient *g)
         tell(net, tensor_layer(net->table, i, LAYER_QUERY_WEIGHT)->gradient);
     }
     backward_embedding(net, b, g);
+    g->begun = true;
     tell(net, 0);
 }

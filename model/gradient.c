@@ -30,6 +30,7 @@ status gradient_create(backend *be, const tensor_table *table, int64_t lane_toke
     void *p;
     TRY(memory_new(&g, sizeof *g, what));
     g->be = be;
+    g->table = table;
     g->capacity = row_capacity(table, lane_tokens);
     g->hidden = table->config.hidden;
     g->dense_count = table->dense;
@@ -64,7 +65,31 @@ void gradient_free(gradient *g)
     free(g);
 }
 
-void gradient_begin(gradient *g, const int32_t *ids, int64_t n)
+static int64_t zero_part(gradient *g, int64_t first, int64_t end)
+{
+    if (first < end)
+        g->be->ops->zero(g->be, g->dense + first, (size_t)(end - first) * sizeof(float));
+    return end - first;
+}
+
+/* The dense part, without the weights that the first micro-batch overwrites. Returns the floats. */
+static int64_t zero_dense(gradient *g)
+{
+    static const int overwritten[] = {LAYER_QUERY_WEIGHT, LAYER_KEY_WEIGHT, LAYER_VALUE_WEIGHT, LAYER_PROJECT_WEIGHT, LAYER_UP_WEIGHT, LAYER_DOWN_WEIGHT};
+    int64_t at = 0, zeroed = 0;
+    if (!g->be->ops->linear_begin_weight)
+        return zero_part(g, 0, g->dense_count);
+    for (int64_t layer = 0; layer < g->table->config.layers; layer++) {
+        for (size_t i = 0; i < sizeof overwritten / sizeof *overwritten; i++) {
+            const tensor *t = tensor_layer(g->table, layer, overwritten[i]);
+            zeroed += zero_part(g, at, t->gradient);
+            at = t->gradient + t->count;
+        }
+    }
+    return zeroed + zero_part(g, at, g->dense_count);
+}
+
+int64_t gradient_begin(gradient *g, const int32_t *ids, int64_t n)
 {
     for (int64_t i = 0; i < g->count; i++)
         g->slot[g->ids[i]] = -1;
@@ -83,8 +108,9 @@ void gradient_begin(gradient *g, const int32_t *ids, int64_t n)
         }
         g->marked[word] = 0;
     }
-    g->be->ops->zero(g->be, g->dense, (size_t)g->dense_count * sizeof(float));
+    g->begun = false;
     g->be->ops->zero(g->be, g->rows, (size_t)(g->count * g->hidden) * sizeof(float));
+    return g->count * g->hidden + zero_dense(g);
 }
 
 int32_t gradient_slot(const gradient *g, int32_t id)

@@ -8,10 +8,14 @@
  *
  * The sparse table is keyed by token id, ascending, and set up for the whole lane before its first micro-batch, so that the
  * sums over a lane's tokens run on through micro-batches and don't depend on how the lane is cut. [PAD] has no row. Local.
+ *
+ * Where the back end has linear_begin_weight, the layers' weights, nearly all of the dense part, are not zeroed: the lane's first micro-batch overwrites
+ * them. Until then they hold what the lane before left.
  */
 #ifndef FRETSAW_MODEL_GRADIENT_H
 #define FRETSAW_MODEL_GRADIENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/status.h"
@@ -23,8 +27,10 @@ typedef struct gradient {
     float *rows;  /* capacity x H, memory of the back end; row i belongs to ids[i] */
     int32_t *ids; /* host; `count` ids, ascending */
     int64_t count, capacity, hidden, dense_count;
+    bool begun; /* a micro-batch has been added since gradient_begin: bert_backward says so */
     /* Private: */
     backend *be;
+    const tensor_table *table; /* borrowed */
     int32_t *slot;    /* V: the row of an id, -1 without one */
     uint64_t *marked; /* V bits */
     int64_t vocabulary, pad_id;
@@ -35,8 +41,9 @@ status gradient_create(backend *be, const tensor_table *table, int64_t lane_toke
 void gradient_free(gradient *g);
 /* Bytes of the back end and of the host that gradient_create takes, together. */
 size_t gradient_bytes(const tensor_table *table, int64_t lane_tokens);
-/* Zeroes the dense part and the rows, and sets up one row for each different id of the n given but [PAD]. Ids are below V. */
-void gradient_begin(gradient *g, const int32_t *ids, int64_t n);
+/* Zeroes the dense part (see above) and the rows, and sets up one row for each different id of the n given but [PAD]. Ids are below V. Returns the floats
+ * that were zeroed. */
+int64_t gradient_begin(gradient *g, const int32_t *ids, int64_t n);
 /* The row of an id in this lane, or -1. */
 int32_t gradient_slot(const gradient *g, int32_t id);
 

@@ -85,8 +85,7 @@ static status run_lane(trainer *t, int64_t lane, bool *stopped)
     gradient *sum = sums_next(t->sums);
     TRY(feeder_begin_lane(t->feeder, lane, &ids, &n));
     clock = phase_add(t->timer, PHASE_DATA, clock);
-    gradient_begin(sum, ids, n);
-    phase_count(t->timer, PHASE_CLEAR, 0, (double)(sum->dense_count + sum->count * sum->hidden) * sizeof(float));
+    phase_count(t->timer, PHASE_CLEAR, 0, (double)gradient_begin(sum, ids, n) * sizeof(float));
     phase_add(t->timer, PHASE_CLEAR, clock);
     for (const batch *b; !*stopped && (b = feeder_next(t->feeder));) {
         startup_end();

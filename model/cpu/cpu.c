@@ -202,6 +202,7 @@ static const backend_ops cpu_ops = {
     .linear_backward_input = cpu_linear_backward_input,
     .linear_gelu_backward_input = cpu_linear_gelu_backward_input,
     .linear_backward_weight = cpu_linear_backward_weight,
+    .linear_begin_weight = cpu_linear_begin_weight,
     .gelu_backward = cpu_gelu_backward,
     .embed_forward = cpu_embed_forward,
     .embed_backward = cpu_embed_backward,
