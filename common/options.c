@@ -278,7 +278,7 @@ static char *trim(char *text)
     return text;
 }
 
-static status recipe_section(const char *path, int number, char *line)
+static status recipe_section(const char *path, int number, char *line, const char *also)
 {
     static const char *const known[] = {"preprocess", "shard", "train", "infer"};
     size_t n = strlen(line);
@@ -288,6 +288,8 @@ static status recipe_section(const char *path, int number, char *line)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i], line + 1) == 0)
             return STATUS_OK;
+    if (strcmp(also, line + 1) == 0)
+        return STATUS_OK;
     return fail(STATUS_USAGE, "%s, line %d: no section [%s]; there are [preprocess], [shard], [train] and [infer]", path, number, line + 1);
 }
 
@@ -323,7 +325,7 @@ static status read_recipe_text(const option_program *program, const option *tabl
         if (!*line)
             continue;
         if (*line == '[') {
-            TRY_DONE(recipe_section(path, number, line));
+            TRY_DONE(recipe_section(path, number, line, below ? program->name : ""));
             ours = strcmp(line + 1, program->name) == 0;
             any = true;
         } else if (!any) {
@@ -395,6 +397,36 @@ typedef struct scan {
     bool help, version, quiet;
 } scan;
 
+/* The word that getopt_long has just refused: behind it where a letter of it has been looked at, else the one before. */
+static const char *refused_word(int argc, char *const *argv)
+{
+    bool inside = optopt && optind < argc && argv[optind][0] == '-' && argv[optind][1] != '-' && strchr(argv[optind], optopt);
+    return argv[inside ? optind : optind - 1];
+}
+
+/* A name cut short is good as long as it is one option's alone, as GNU programs have it: else the message names those that it could be. */
+static status refuse_word(const struct option *list, const char *word)
+{
+    char could[400] = "";
+    size_t n = strcspn(word, "="), used = 0;
+    int count = 0;
+    if (strncmp(word, "--", 2) != 0)
+        return fail(STATUS_USAGE, "no option '%s'; options have long names", word);
+    for (; list->name; list++) {
+        if (strncmp(list->name, word + 2, n - 2) != 0)
+            continue;
+        if (used + strlen(list->name) + 5 < sizeof could)
+            used += (size_t)snprintf(could + used, sizeof could - used, "%s--%s", count ? ", " : "", list->name);
+        count++;
+        if (strlen(list->name) == n - 2) /* the whole name: it was the value that was refused */
+            return fail(STATUS_USAGE, "'%s': --%s takes no value", word, list->name);
+    }
+    if (count == 1)
+        return fail(STATUS_USAGE, "'%s': %s takes no value", word, could);
+    return count ? fail(STATUS_USAGE, "'%.*s' could be %s: write more of the name", (int)n, word, could)
+                 : fail(STATUS_USAGE, "no option '%s'; see --help", word);
+}
+
 /* One pass over the words. With `apply` false it only looks for the general options; errors are told in either pass. */
 static status scan_words(const option *table, const struct option *list, int argc, char **argv, bool apply, scan *s)
 {
@@ -407,7 +439,7 @@ static status scan_words(const option *table, const struct option *list, int arg
         if (code == ':')
             return fail(STATUS_USAGE, "%s needs a value", argv[optind - 1]);
         if (code == '?')
-            return fail(STATUS_USAGE, "no option '%s'%s", argv[optind - 1], strncmp(argv[optind - 1], "--", 2) ? "; options have long names" : "");
+            return refuse_word(list, refused_word(argc, argv));
         if (code == CODE_HELP)
             s->help = true;
         else if (code == CODE_VERSION)

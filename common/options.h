@@ -70,6 +70,9 @@ status options_text(const option_program *program, const option *table, bool ide
 status options_hash(const option_program *program, const option *table, char hex[65]);
 /* Value of one identity or execution option as text (a fresh string), for messages. */
 status options_value(const option *o, char **text);
+/* Of two such sets in the recipe's form the options that are not alike, in `names`: "--lr, --seed"; cut where `room` ends, empty where none is. Returns
+ * how many bytes. */
+size_t options_differing(const char *text, const char *other, char *names, size_t room);
 /* Frees what parse kept (lists, texts). Fields must not be used afterwards. */
 void options_free(void);
 /* False keeps --help and --version silent on this rank. Default true. */

@@ -106,3 +106,45 @@ status options_hash(const option_program *program, const option *table, char hex
     free(text);
     return st;
 }
+
+/* ---- two sets ---- */
+
+static bool has_line(const char *text, const char *line, size_t bytes)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        if (n == bytes && memcmp(line, text, n) == 0)
+            return true;
+        text += n + (text[n] == '\n');
+    }
+    return false;
+}
+
+static bool is_listed(const char *names, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *at = strstr(names, name); at; at = strstr(at + n, name))
+        if (at[n] == ',' || at[n] == 0)
+            return true;
+    return false;
+}
+
+/* Adds the names of the lines "name = value" that the other text lacks. */
+static size_t add_differing(const char *text, const char *other, char *names, size_t used, size_t room)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n"), length = strcspn(text, " =\n");
+        char name[64];
+        snprintf(name, sizeof name, "--%.*s", (int)length, text);
+        if (*text != '[' && *text != '#' && length && !has_line(other, text, n) && !is_listed(names, name) && used + strlen(name) + 3 < room)
+            used += (size_t)snprintf(names + used, room - used, "%s%s", used ? ", " : "", name);
+        text += n + (text[n] == '\n');
+    }
+    return used;
+}
+
+size_t options_differing(const char *text, const char *other, char *names, size_t room)
+{
+    names[0] = 0;
+    return add_differing(other, text, names, add_differing(text, other, names, 0, room), room);
+}

@@ -8,6 +8,7 @@
 #include "common/files.h"
 #include "common/log.h"
 #include "preprocess/clean.h"
+#include "preprocess/read_with.h"
 #include "preprocess/stage.h"
 
 enum { CSV_MEMORY = 300 << 20, CSV_SPLIT = 4 << 20 };
@@ -64,7 +65,7 @@ static status identity_choice(const char *identity, const char *key, tokenizer_c
 typedef struct csv_stage {
     stage_options o;
     char *fill, *na, *max_tokens;
-    char *label; /* the one label's name with the competition's other name for it */
+    read_with_names label;
     char *out, identity[600];
 } csv_stage;
 
@@ -73,7 +74,7 @@ static void csv_stage_free(csv_stage *c)
     free(c->fill);
     free(c->na);
     free(c->max_tokens);
-    free(c->label);
+    read_with_free_labels(&c->label);
     free(c->out);
 }
 
@@ -113,13 +114,12 @@ static status set_columns(const settings *s, const run *r, csv_stage *c)
 {
     c->o.rules.columns = (columns_wanted){
         .id = s->id_column, .text = s->text_column, .lang = s->lang_column, .lang_given = s->lang_given, .labels = {r->label, (size_t)r->labels}};
-    if (r->labels == 1 && strcmp(r->label[0], "toxic") == 0) {
-        c->label = strdup("toxic|target");
-        if (!c->label)
-            return fail(STATUS_RESOURCE, "out of memory for the name of a label");
-        c->o.rules.columns.labels.item = &c->label;
-    }
+    c->o.rules.columns.first_counts = s->dialect == CSV_PANDAS;
     c->o.rules.label = (label_rule){s->unlabelled_given, s->unlabelled};
+    c->o.dialect = (csv_dialect)s->dialect;
+    c->o.delimiter = csv_delimiters[s->delimiter];
+    TRY(read_with_labels(r->read_with, r->label, r->labels, &c->label));
+    c->o.rules.columns.labels.item = c->label.item;
     return STATUS_OK;
 }
 
@@ -141,6 +141,10 @@ static status name_parts(const settings *s, const char *folder, const run *r, cs
     add_names("id-column", &s->id_column, c->identity, sizeof c->identity);
     add_names("lang-column", &s->lang_column, c->identity, sizeof c->identity);
     add_names("text-column", &s->text_column, c->identity, sizeof c->identity);
+    if (s->dialect)
+        snprintf(c->identity + strlen(c->identity), sizeof c->identity - strlen(c->identity), "csv = pandas\n");
+    if (s->delimiter)
+        snprintf(c->identity + strlen(c->identity), sizeof c->identity - strlen(c->identity), "delimiter = %c\n", csv_delimiters[s->delimiter]);
     if (s->unlabelled_given)
         snprintf(c->identity + strlen(c->identity), sizeof c->identity - strlen(c->identity), "unlabelled = %.17g\n", s->unlabelled);
     TRY(hash_sha256_begin(&h));

@@ -11,6 +11,7 @@
 #include "infer/submission.h"
 #include "infer/validate.h"
 #include "infer/verify.h"
+#include "preprocess/read_with.h"
 
 /* ---- without a run: rank 0 alone ---- */
 
@@ -78,6 +79,19 @@ done:
 
 /* ---- with runs: all ranks ---- */
 
+/* The language's column may be missing from a test set, as long as nobody has asked for it here. */
+static status read_as_trained(const run *r)
+{
+    bool lang = infer_settings.lang_given, id = infer_settings.id_given;
+    const char *for_what = infer_settings.csv.count ? "--csv" : "--truth";
+    if (!infer_settings.csv.count && !infer_settings.truth)
+        return STATUS_OK;
+    status st = read_with_underlay(&infer_program, infer_options, for_what, r->read_with, r->folder);
+    infer_settings.lang_given = lang;
+    infer_settings.id_given = id;
+    return st;
+}
+
 /* Collective. Between preparing and writing, which are rank 0's. */
 static status score_and_write(const settings *s, const char *folder, const ensemble *e, dataset *d)
 {
@@ -107,6 +121,8 @@ static status predict(const settings *s)
     dataset *d = NULL;
     char *folder = NULL;
     status st = comm_agree(ensemble_open(&s->runs, &s->weights, &e));
+    if (st == STATUS_OK)
+        st = comm_agree(read_as_trained(&e.member[0]));
     if (st == STATUS_OK)
         st = comm_agree(input_work_folder(s, &folder));
     if (st == STATUS_OK)

@@ -9,7 +9,9 @@
 #include "infer/measure.h"
 #include "infer/provenance.h"
 #include "infer/submission.h"
+#include "preprocess/csv.h"
 #include "preprocess/packed.h"
+#include "preprocess/read_with.h"
 
 /* ---- before ---- */
 
@@ -78,8 +80,13 @@ static status take_truth(outcome *o)
     if (s->truth_columns.count && (int64_t)s->truth_columns.count != r->labels)
         return fail(STATUS_USAGE, "--truth-columns names %zu columns, and the run has %lld labels; give one for each", s->truth_columns.count,
                     (long long)r->labels);
-    char *const *wanted = s->truth_columns.count ? s->truth_columns.item : r->label;
-    TRY(table_read(s->truth, &(table_request){.wanted = (const char *const *)wanted, .wanted_count = r->labels, .labels = &rule}, &truth));
+    read_with_names names;
+    TRY(read_with_labels(r->read_with, r->label, r->labels, &names));
+    char *const *wanted = s->truth_columns.count ? s->truth_columns.item : names.item;
+    st = table_read(s->truth, &(table_request){.wanted = (const char *const *)wanted, .wanted_count = r->labels, .labels = &rule, .id = &s->id_column,
+                                        .id_needed = s->id_given, .delimiter = csv_delimiters[s->delimiter]}, &truth);
+    read_with_free_labels(&names);
+    TRY(st);
     const table_fault *fault = &truth.fault[NUMBER_FOREIGN];
     if (fault->count)
         TRY_DONE(fail(STATUS_INPUT,

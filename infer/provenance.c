@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/files.h"
+#include "preprocess/csv.h"
 
 static json_t *describe_members(const ensemble *e)
 {
@@ -44,6 +45,10 @@ static json_t *describe_reading(const settings *s)
 {
     json_t *j = json_pack("{s:o, s:o, s:o}", "id-column", list_of(&s->id_column), "text-column", list_of(&s->text_column), "lang-column",
                           list_of(&s->lang_column));
+    if (j && s->dialect)
+        json_object_set_new(j, "dialect", json_string("pandas"));
+    if (j && s->delimiter)
+        json_object_set_new(j, "delimiter", json_stringn(&csv_delimiters[s->delimiter], 1));
     if (j && s->unlabelled_given)
         json_object_set_new(j, "unlabelled", json_real(s->unlabelled));
     return j;

@@ -2,6 +2,7 @@
 
 #include "common/files.h"
 #include "infer/number.h"
+#include "preprocess/csv.h"
 
 settings infer_settings;
 
@@ -32,12 +33,16 @@ const option infer_options[] = {
     {.name = "input", .type = OPTION_LIST, IDENTITY, FIELD(input), .group = "Rows", .unit = "FOLDER,...", .help = "shards or parts to score"},
     {.name = "csv", .type = OPTION_LIST, IDENTITY, FIELD(csv), .group = "Rows", .unit = "FILE,...",
      .help = "CSVs to score, tokenized as the run's training data were (a stage of its own, its parts kept beside the predictions)"},
-    {.name = "id-column", .type = OPTION_LIST, IDENTITY, FIELD(id_column), .fallback = "id", .group = "Rows", .unit = "NAME,...",
-     .help = "heading of the ids in --csv, the first that is there"},
+    {.name = "id-column", .type = OPTION_LIST, IDENTITY, FIELD(id_column), .given = &infer_settings.id_given, .fallback = "id", .group = "Rows",
+     .unit = "NAME,...", .help = "heading of the ids in --csv and --truth, the first that is there. This and the next: else as the run's training CSVs were read"},
     {.name = "text-column", .type = OPTION_LIST, IDENTITY, FIELD(text_column), .fallback = "comment_text,content,text", .group = "Rows",
      .unit = "NAME,...", .help = "heading of the texts in --csv, the first that is there"},
     {.name = "lang-column", .type = OPTION_LIST, IDENTITY, FIELD(lang_column), .given = &infer_settings.lang_given, .fallback = "lang", .group = "Rows", .unit = "NAME,...",
      .help = "heading of the languages in --csv, if there is one"},
+    {.name = "dialect", .type = OPTION_CHOICE, IDENTITY, FIELD(dialect), .choices = "strict|pandas", .fallback = "strict", .group = "Rows",
+     .help = "of --csv: RFC 4180, or whatever pandas reads (preprocess --csv)"},
+    {.name = "delimiter", .type = OPTION_CHOICE, IDENTITY, FIELD(delimiter), .choices = CSV_DELIMITER_NAMES, .fallback = "comma", .group = "Rows",
+     .help = "what stands between the fields of --csv and --truth"},
 
     {.name = "sample-submission", .type = OPTION_TEXT, IDENTITY, FIELD(sample), .group = "Output", .unit = "FILE",
      .help = "gives the header, the ids and their order; without it the ids are in the input's order under 'id', the scores under the labels' names"},
@@ -51,7 +56,7 @@ const option infer_options[] = {
      .help = "copy the sample when the input has fewer rows than this (a quick commit); 0: never"},
 
     {.name = "truth", .type = OPTION_TEXT, IDENTITY, FIELD(truth), .group = "Measuring", .unit = "FILE",
-     .help = "CSV with id and labels: print the AUC (labels in the input are used without it)"},
+     .help = "CSV with ids and labels: print the AUC (labels in the input are used without it)"},
     {.name = "truth-columns", .type = OPTION_LIST, IDENTITY, FIELD(truth_columns), .group = "Measuring", .unit = "NAME,...",
      .help = "its columns, one for each label of the run; else those of the labels' names"},
     {.name = "unlabelled", .type = OPTION_REAL, IDENTITY, FIELD(unlabelled), .given = &infer_settings.unlabelled_given, .group = "Measuring",

@@ -16,7 +16,8 @@ typedef struct settings {
     option_list input;
     option_list csv;
     option_list id_column, text_column, lang_column;
-    bool lang_given;
+    bool id_given, lang_given;
+    int dialect, delimiter;
     const char *sample, *out, *predictions, *report, *folder;
     int64_t decimals;
     bool decimals_given;

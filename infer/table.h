@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "common/hash.h"
+#include "common/options.h"
 #include "infer/number.h"
 #include "preprocess/label.h"
 
@@ -44,8 +45,11 @@ typedef struct table {
 typedef enum table_numbers { TABLE_VALUES, TABLE_IGNORE } table_numbers;
 typedef struct table_request {
     table_numbers numbers;     /* whether the cells beside the id are read */
-    const char *const *wanted; /* read these columns alone, in this order; NULL: all but the id */
+    const char *const *wanted; /* read these columns alone, in this order (several names: | between them); NULL: all but the id */
     int64_t wanted_count;
+    const option_list *id; /* headings that the ids may have, the first that is there; NULL: "id" or else the first column */
+    bool id_needed;        /* none of them there is an error; else "id" or else the first column is taken */
+    char delimiter;        /* 0: a comma */
     const label_rule *labels; /* the cells are labels: NaN where unlabelled, a fault (NUMBER_FOREIGN) where neither that nor in 0..1 */
 } table_request;
 

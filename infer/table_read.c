@@ -73,12 +73,38 @@ static status read_names(reading *r)
     return STATUS_OK;
 }
 
+/* "toxic|target": the first of the names that is there; a name may have a | of its own. */
+static int64_t find_choices(const reading *r, const char *names)
+{
+    int64_t place = find_name(r, names);
+    for (size_t n; *names && place == NO_PLACE; names += n + (names[n] == '|')) {
+        n = strcspn(names, "|");
+        for (int64_t i = 0; place == NO_PLACE && i < r->width; i++)
+            if (strlen(r->name[i]) == n && memcmp(r->name[i], names, n) == 0)
+                place = i;
+    }
+    return place;
+}
+
 static status missing_column(const reading *r, const char *name)
 {
     char list[600] = "";
     for (int64_t i = 0; i < r->width && strlen(list) < sizeof list - 100; i++)
         snprintf(list + strlen(list), sizeof list - strlen(list), "%s\"%.60s\"", i ? ", " : "", r->name[i]);
     return fail(STATUS_INPUT, "%s: no column \"%s\"; its columns are %s", r->path, name, list);
+}
+
+static status find_id(const reading *r, const table_request *request, int64_t *id)
+{
+    *id = NO_PLACE;
+    for (size_t i = 0; request->id && i < request->id->count && *id == NO_PLACE; i++)
+        *id = find_name(r, request->id->item[i]);
+    if (*id == NO_PLACE && request->id && request->id_needed)
+        return missing_column(r, request->id->item[0]);
+    if (*id == NO_PLACE)
+        *id = find_name(r, "id");
+    *id = *id == NO_PLACE ? 0 : *id;
+    return STATUS_OK;
 }
 
 /* Only among the columns that are read must the names differ. */
@@ -94,15 +120,14 @@ static status refuse_twin(const reading *r, int64_t place)
 static status choose_columns(reading *r, const table_request *request, table *t)
 {
     const char **chosen = NULL;
-    int64_t id = find_name(r, "id"), columns = request->wanted ? request->wanted_count : r->width - 1, at = 0;
+    int64_t id, columns = request->wanted ? request->wanted_count : r->width - 1, at = 0;
     status st;
-    if (id == NO_PLACE)
-        id = 0;
+    TRY_DONE(find_id(r, request, &id));
     TRY_DONE(memory_new(&chosen, (size_t)columns * sizeof *chosen, "names of columns"));
     TRY_DONE(memory_new(&r->place, (size_t)columns * sizeof *r->place, "places of columns"));
     TRY_DONE(memory_new(&r->value, (size_t)columns * sizeof *r->value, "numbers of a record"));
     for (int64_t i = 0; i < (request->wanted ? columns : r->width); i++) {
-        int64_t place = request->wanted ? find_name(r, request->wanted[i]) : i;
+        int64_t place = request->wanted ? find_choices(r, request->wanted[i]) : i;
         if (place == NO_PLACE) {
             st = missing_column(r, request->wanted[i]);
             goto done;
@@ -174,6 +199,7 @@ static status read_all(reading *r, const table_request *request, table *t)
     TRY(csv_file_open(r->path, plain, &r->file));
     if (r->file.utf16)
         return csv_fault_fail(&r->file, &(csv_fault){.kind = CSV_UTF16, .record = -1, .byte = 0});
+    r->file.delimiter = request->delimiter ? request->delimiter : ',';
     TRY(file_map(plain ? plain : r->path, &map, &r->map_bytes));
     r->map = map;
     TRY(csv_reader_create(READER_MEMORY, &r->reader));

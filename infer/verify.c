@@ -9,6 +9,7 @@
 #include "infer/input.h"
 #include "infer/outcome.h"
 #include "infer/verify_links.h"
+#include "preprocess/csv.h"
 
 /* What the other ranks need to make the submission once more. */
 typedef struct order {
@@ -100,6 +101,11 @@ static status read_reading(const char *submission, reading *r, settings *s)
     s->text_column = names_of(csv, "text-column", r->text);
     s->lang_column = names_of(csv, "lang-column", r->lang);
     s->lang_given = false;
+    const char *delimiter = links_text(csv, "delimiter");
+    s->dialect = links_text(csv, "dialect") ? CSV_PANDAS : CSV_STRICT;
+    s->delimiter = 0;
+    for (int i = 0; i < (int)sizeof csv_delimiters; i++)
+        s->delimiter = delimiter && *delimiter == csv_delimiters[i] ? i : s->delimiter;
     s->unlabelled_given = unlabelled != NULL;
     s->unlabelled = json_number_value(unlabelled);
     return STATUS_OK;

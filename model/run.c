@@ -114,6 +114,9 @@ static status read_description(run *r)
     TRY_DONE(get_hash(object, path, "recipe_sha256", 64, r->recipe_hash));
     TRY_DONE(get_text(object, path, "tokenizer", &text));
     TRY_DONE(copy_text(text, &r->tokenizer));
+    text = json_string_value(json_object_get(object, "read_with"));
+    if (text)
+        TRY_DONE(copy_text(text, &r->read_with));
     if (json_object_get(object, "config"))
         TRY_DONE(get_hash(object, path, "config", 64, r->config_hash));
     TRY_DONE(read_input(object, path, r));
@@ -232,6 +235,7 @@ void run_close(run *r)
     free(r->weights);
     free(r->weights_folder);
     free(r->tokenizer);
+    free(r->read_with);
     *r = (run){0};
 }
 

@@ -33,6 +33,7 @@ typedef struct run {
     int64_t labels;             /* C */
     char **label;               /* names */
     char *tokenizer;            /* identity text of the tokens it was trained on */
+    char *read_with;            /* how the CSVs behind them were read (store/manifest.h); NULL: not known */
     int arithmetic;             /* version */
     char recipe_hash[HASH_HEX]; /* SHA-256 of recipe.conf's options */
     char identity[HASH_HEX];    /* SHA-256 of run.json: recipe, data, initial weights together */

@@ -87,12 +87,14 @@ static void check_labels(check_state *c)
     if (any || !c->rules->columns.labels_given)
         return;
     csv_fault fault = {.kind = CSV_NO_LABEL, .record = -1, .byte = CSV_NOWHERE};
-    for (size_t i = 0, used = 0; i < c->rules->columns.labels.count && used + 20 < sizeof fault.detail; i++) {
+    size_t used = 0, room = sizeof fault.detail - COLUMNS_HEADER - 20;
+    for (size_t i = 0; i < c->rules->columns.labels.count && used + 20 < room; i++) {
         const char *name = c->rules->columns.labels.item[i];
-        used += (size_t)snprintf(fault.detail + used, sizeof fault.detail - used, "%s", i ? ", " : "none of ");
-        csv_quote_text(name, strlen(name), fault.detail + used, sizeof fault.detail - used);
+        used += (size_t)snprintf(fault.detail + used, room - used, "%s", i ? ", " : "none of ");
+        csv_quote_text(name, strlen(name), fault.detail + used, room - used);
         used += strlen(fault.detail + used);
     }
+    snprintf(fault.detail + used, sizeof fault.detail - used, "; the header has %s", c->out->input[0].header);
     keep_fault(c, 0, CLASS_COLUMNS, &fault);
 }
 

@@ -82,30 +82,40 @@ static int64_t find_listed(const header_names *n, const option_list *list, bool 
     return -1;
 }
 
-/* Appends 'name' to a list of such, while there is room. */
-static void append_name(char *to, size_t room, const char *name, size_t bytes)
+/* Appends 'name' to a list of such; false: there is no room. */
+static bool append_name(char *to, size_t room, const char *name, size_t bytes)
 {
     size_t used = strlen(to);
     if (used + 24 > room)
-        return;
+        return false;
     used += (size_t)snprintf(to + used, room - used, "%s'", used ? " " : "");
     csv_quote_text(name, bytes, to + used, room - used - 1);
     used += strlen(to + used);
     snprintf(to + used, room - used, "'");
+    return true;
+}
+
+static void list_header(const header_names *n, char to[COLUMNS_HEADER])
+{
+    enum { REST = 40 }; /* room for the words about what is left out */
+    int64_t i = 0;
+    to[0] = 0;
+    while (i < n->count && append_name(to, COLUMNS_HEADER - REST, n->text[i], n->bytes[i]))
+        i++;
+    if (i < n->count)
+        snprintf(to + strlen(to), REST, " and %lld more", (long long)(n->count - i));
 }
 
 /* "no id column (looked for 'id'; the header has 'a' 'b')" */
-static void say_missing(csv_fault *fault, csv_fault_kind kind, const option_list *wanted, const header_names *n)
+static void say_missing(csv_fault *fault, csv_fault_kind kind, const option_list *wanted, const csv_columns *c)
 {
-    char looked[80] = "", have[100] = "";
+    char looked[80] = "";
     if (fault->kind != CSV_FINE)
         return;
     *fault = (csv_fault){.kind = kind, .record = -1, .byte = CSV_NOWHERE};
     for (size_t i = 0; i < wanted->count; i++)
         append_name(looked, sizeof looked, wanted->item[i], strlen(wanted->item[i]));
-    for (int64_t i = 0; i < n->count; i++)
-        append_name(have, sizeof have, n->text[i], n->bytes[i]);
-    snprintf(fault->detail, sizeof fault->detail, "looked for %s; the header has %s", looked, have);
+    snprintf(fault->detail, sizeof fault->detail, "looked for %s; the header has %s", looked, c->header);
 }
 
 static void find_labels(const columns_wanted *wanted, const header_names *n, csv_columns *out, csv_fault *fault)
@@ -118,7 +128,7 @@ static void find_labels(const columns_wanted *wanted, const header_names *n, csv
         missing = out->label[i] < 0 && !missing ? wanted->labels.item[i] : missing;
     }
     if (found && missing)
-        say_missing(fault, CSV_NO_LABEL, &(option_list){.item = (char *[]){(char *)missing}, .count = 1}, n);
+        say_missing(fault, CSV_NO_LABEL, &(option_list){.item = (char *[]){(char *)missing}, .count = 1}, out);
 }
 
 /* A column serves one purpose: a reader gives each field once. */
@@ -143,16 +153,17 @@ status columns_find(const columns_wanted *wanted, csv_reader *header, csv_column
     *fault = (csv_fault){.kind = CSV_FINE};
     TRY(memory_new(&out->label, (size_t)out->labels * sizeof *out->label, "label columns"));
     TRY_DONE(names_read(header, &n));
+    list_header(&n, out->header);
     out->id = find_listed(&n, &wanted->id, wanted->first_counts, fault);
     if (out->id < 0)
-        say_missing(fault, CSV_NO_ID, &wanted->id, &n);
+        say_missing(fault, CSV_NO_ID, &wanted->id, out);
     out->text = find_listed(&n, &wanted->text, wanted->first_counts, fault);
     if (out->text < 0)
-        say_missing(fault, CSV_NO_TEXT, &wanted->text, &n);
+        say_missing(fault, CSV_NO_TEXT, &wanted->text, out);
     find_labels(wanted, &n, out, fault);
     out->lang = find_listed(&n, &wanted->lang, wanted->first_counts, fault);
     if (out->lang < 0 && wanted->lang_given)
-        say_missing(fault, CSV_NO_LANG, &wanted->lang, &n);
+        say_missing(fault, CSV_NO_LANG, &wanted->lang, out);
     if (fault->kind == CSV_FINE)
         st = refuse_shared(out, &n);
 done:

@@ -22,11 +22,13 @@ typedef struct columns_wanted {
     bool first_counts;  /* of columns of one name the first is meant, as pandas renames the others; else they are a fault */
 } columns_wanted;
 
+enum { COLUMNS_HEADER = 280 };
 typedef struct csv_columns {
     int64_t width;
     int64_t id, text, lang; /* numbers of columns from 0; lang -1: none */
     int64_t labels;         /* as wanted */
     int64_t *label;         /* -1: the input has none */
+    char header[COLUMNS_HEADER]; /* the names that the header has, for a message */
 } csv_columns;
 
 /* Reads the names from the reader's record. A fault is not an error: *fault says CSV_NO_ID and so on, or CSV_EQUAL_NAMES at the last

@@ -26,6 +26,10 @@
 
 typedef enum csv_dialect { CSV_STRICT, CSV_PANDAS } csv_dialect; /* pandas: csv_pandas.h */
 
+/* Delimiters, as options name them, and in the same order. */
+#define CSV_DELIMITER_NAMES "comma|tab|semicolon"
+extern const char csv_delimiters[3];
+
 /* An open CSV. The body is what follows a byte-order mark. */
 typedef struct csv_file {
     const char *path; /* the caller's */
@@ -74,7 +78,7 @@ typedef struct csv_fault {
     int64_t record;   /* 0 = header, 1 = first after it; -1: the whole file */
     uint64_t byte;    /* from the start of the file; CSV_NOWHERE: the whole file */
     int64_t found, wanted; /* fields of a ragged record, bytes of a too long one */
-    char detail[240]; /* names or text for the message; NUL-terminated valid UTF-8, may be empty */
+    char detail[440]; /* names or text for the message; NUL-terminated valid UTF-8, may be empty */
 } csv_fault;
 /* "ragged record" and so on. */
 const char *csv_fault_name(csv_fault_kind kind);

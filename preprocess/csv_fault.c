@@ -36,7 +36,7 @@ const char *csv_fault_name(csv_fault_kind kind)
 
 status csv_fault_fail(const csv_file *file, const csv_fault *f)
 {
-    char where[80] = "", more[320] = "";
+    char where[80] = "", more[460] = "";
     if (f->byte != CSV_NOWHERE)
         snprintf(where, sizeof where, "record %lld%s, byte %llu: ", (long long)f->record, f->record == 0 ? " (the header)" : "",
                  (unsigned long long)f->byte);

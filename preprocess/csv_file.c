@@ -7,6 +7,8 @@
 #include "common/files.h"
 #include "preprocess/csv.h"
 
+const char csv_delimiters[3] = {',', '\t', ';'};
+
 status csv_file_open(const char *path, const char *plain, csv_file *out)
 {
     *out = (csv_file){.path = path, .fd = -1};

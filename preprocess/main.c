@@ -21,8 +21,7 @@ static struct {
 } o;
 
 enum { NA_PANDAS, NA_KEEP, NA_PANDAS1 };
-static const char delimiters[] = {',', '\t', ';'};
-static int delimiter; /* one of them */
+static int delimiter; /* one of csv_delimiters */
 
 static const option table[] = {
     {.name = "vocab", .type = OPTION_TEXT, .field = &o.vocab, .group = "Input", .unit = "FOLDER|FILE",
@@ -42,7 +41,7 @@ static const option table[] = {
                                "or none and is unlabelled"},
     {.name = "csv", .type = OPTION_CHOICE, .kind = OPTION_IDENTITY, .field = &o.csv, .fallback = "strict", .choices = "strict|pandas", .group = "Input",
      .help = "strict: RFC 4180, anything else is an error with its place; pandas: whatever pandas.read_csv takes, read as it reads it"},
-    {.name = "delimiter", .type = OPTION_CHOICE, .kind = OPTION_IDENTITY, .field = &delimiter, .fallback = "comma", .choices = "comma|tab|semicolon",
+    {.name = "delimiter", .type = OPTION_CHOICE, .kind = OPTION_IDENTITY, .field = &delimiter, .fallback = "comma", .choices = CSV_DELIMITER_NAMES,
      .group = "Input", .help = "what stands between the fields of the files; quotes are as in a CSV"},
     {.name = "unlabelled", .type = OPTION_TEXT, .kind = OPTION_IDENTITY, .field = &o.unlabelled, .unit = "NUMBER", .group = "Input",
      .help = "a number that stands for no label, such as -1, besides the empty field and missing-value words"},
@@ -140,7 +139,7 @@ static status set_stage(const option_list *words, stage_options *stage, char **i
         .rules = {.na_keep = o.na == NA_KEEP, .na_old = o.na == NA_PANDAS1, .memory = o.memory,
                   .columns = {.id = o.id, .text = o.text, .lang = o.lang, .labels = o.labels, .lang_given = o.lang_given, .labels_given = o.labels_given}},
     };
-    stage->delimiter = delimiters[delimiter];
+    stage->delimiter = csv_delimiters[delimiter];
     stage->dialect = o.csv ? CSV_PANDAS : CSV_STRICT;
     stage->rules.columns.first_counts = o.csv;
     if (!o.vocab || !o.out)

@@ -90,12 +90,8 @@ static status describe(stage_state *s)
 
 static status check_same(const stage_state *s, const manifest *m)
 {
-    const char *what = strcmp(m->stage, "preprocess") != 0         ? "the work of another stage"
-                       : strcmp(m->inputs, s->inputs) != 0         ? "the parts of other inputs"
-                       : strcmp(m->tokenizer, s->meta.tokenizer) != 0 ? "the parts of another tokenizer"
-                       : strcmp(m->identity, s->o->identity) != 0  ? "parts made with other options"
-                                                                   : NULL;
-    return what ? fail(STATUS_USAGE, "%s: holds %s; give another --out, or remove it", s->o->out, what) : STATUS_OK;
+    return manifest_check_same(s->o->out, m, &(manifest){.stage = (char[]){"preprocess"}, .inputs = s->inputs, .identity = (char *)(uintptr_t)s->o->identity,
+                                                        .tokenizer = s->meta.tokenizer});
 }
 
 /* Collective. Each rank looks at its share of the files. */

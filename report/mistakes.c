@@ -56,7 +56,7 @@ static status read_originals(const page *p, mistakes *m)
     TRY(memory_new(&id, (size_t)n * sizeof *id, "ids"));
     for (int64_t i = 0; i < n; i++)
         id[i] = m->id[i];
-    status st = originals_read(&p->csv, &(originals_columns){p->id_column, p->text_column}, id, n, &m->texts);
+    status st = originals_read(&p->csv, &p->headings, id, n, &m->texts);
     free(id);
     if (st == STATUS_OK && m->texts.found < n)
         log_warn("--csv: %" PRId64 " of %" PRId64 " mistakes are not in the CSVs; their texts are shown as the tokens have them", n - m->texts.found, n);

@@ -89,7 +89,7 @@ static status read_header(const csv_file *file, csv_reader *reader, const column
     return fault.kind == CSV_FINE ? STATUS_OK : csv_fault_fail(file, &fault);
 }
 
-static status read_file(const char *path, const columns_wanted *wanted, originals *o)
+static status read_file(const char *path, const columns_wanted *wanted, char delimiter, originals *o)
 {
     csv_file file = {.fd = -1};
     packed_copy copy;
@@ -102,6 +102,7 @@ static status read_file(const char *path, const columns_wanted *wanted, original
         st = csv_fault_fail(&file, &(csv_fault){.kind = CSV_UTF16, .record = -1, .byte = 0});
         goto done;
     }
+    file.delimiter = delimiter;
     TRY_DONE(csv_reader_create(READER_MEMORY, &reader));
     TRY_DONE(csv_reader_begin(reader, &file, &(csv_range){.first = file.body, .to = file.bytes}));
     TRY_DONE(read_header(&file, reader, wanted, &place));
@@ -121,7 +122,7 @@ status originals_read(const option_list *csv, const originals_columns *headings,
     *out = (originals){0};
     status st = list_ids(id, count, out);
     for (size_t i = 0; i < csv->count && st == STATUS_OK; i++)
-        st = read_file(csv->item[i], &wanted, out);
+        st = read_file(csv->item[i], &wanted, headings->delimiter, out);
     if (st == STATUS_OK && count > 0 && out->found == 0)
         st = fail(STATUS_INPUT, "--csv: none of the %lld ids looked for is in %s%s, such as '%.60s'; give the CSVs that the scored rows came from",
                   (long long)count, csv->item[0], csv->count > 1 ? " and the others" : "", id[0]);

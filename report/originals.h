@@ -26,6 +26,7 @@ typedef struct originals {
 
 typedef struct originals_columns {
     option_list id, text; /* headings; the first that a CSV has counts */
+    char delimiter;       /* between the fields */
 } originals_columns;
 
 /* Of an id that stands in the CSVs twice, the first text. STATUS_INPUT: a CSV is faulty or lacks a column, or none of the ids is in them. */

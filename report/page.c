@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "common/files.h"
+#include "preprocess/csv.h"
+#include "preprocess/read_with.h"
 #include "report/html.h"
 #include "report/recipe.h"
 
@@ -56,6 +58,9 @@ static status open_scores(const report_choice *s, page *p)
         TRY(open_validation(&p->run[0], &p->data));
     for (int r = 0; r < p->runs; r++)
         TRY(judged_read(s->predictions.item[r], p->data, &p->judged[r]));
+    if (s->csv.count)
+        TRY(read_with_underlay(&report_program, report_options, "--csv", dataset_read_with(p->data), "the scored rows"));
+    p->headings = (originals_columns){.id = s->id_column, .text = s->text_column, .delimiter = csv_delimiters[s->delimiter]};
     return STATUS_OK;
 }
 
@@ -76,7 +81,7 @@ static status name_runs(page *p)
 
 status page_open(const report_choice *s, const option_list *runs, page *p)
 {
-    *p = (page){.mistakes = s->mistakes, .csv = s->csv, .id_column = s->id_column, .text_column = s->text_column};
+    *p = (page){.mistakes = s->mistakes, .csv = s->csv};
     status st = STATUS_OK;
     for (size_t i = 0; i < runs->count && st == STATUS_OK; i++) {
         st = history_read(runs->item[i], &p->run[i]);

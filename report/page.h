@@ -13,6 +13,7 @@
 
 #include "report/history.h"
 #include "report/judged.h"
+#include "report/originals.h"
 #include "report/settings.h"
 
 typedef struct page {
@@ -21,7 +22,8 @@ typedef struct page {
     dataset *data;              /* NULL: no scores were given */
     judged judged[REPORT_RUNS]; /* of each run, with `data` */
     int64_t mistakes;
-    option_list csv, id_column, text_column; /* where the mistakes' texts stand */
+    option_list csv; /* where the mistakes' texts stand */
+    originals_columns headings;
 } page;
 
 /* Runs, and scores where --predictions gives some. STATUS_INPUT, STATUS_USAGE. Collective in name only: one process. */

@@ -2,6 +2,7 @@
 
 #include "common/comm.h"
 #include "common/files.h"
+#include "preprocess/csv.h"
 
 report_choice report_settings;
 
@@ -54,7 +55,7 @@ const option report_options[] = {
      .fallback = "id",
      .group = "Rows",
      .unit = "NAME,...",
-     .help = "heading of the ids in --csv, the first that is there"},
+     .help = "heading of the ids in --csv, the first that is there. This and the next: else as preprocess read the scored rows"},
     {.name = "text-column",
      .type = OPTION_LIST,
      FIELD(text_column),
@@ -62,6 +63,13 @@ const option report_options[] = {
      .group = "Rows",
      .unit = "NAME,...",
      .help = "heading of the texts in --csv, the first that is there"},
+    {.name = "delimiter",
+     .type = OPTION_CHOICE,
+     FIELD(delimiter),
+     .fallback = "comma",
+     .choices = CSV_DELIMITER_NAMES,
+     .group = "Rows",
+     .help = "what stands between the fields of --csv"},
     {0},
 };
 

@@ -15,6 +15,7 @@ enum { REPORT_RUNS = 8 }; /* as many colours can be told apart */
 typedef struct report_choice {
     const char *out;
     option_list predictions, input, csv, id_column, text_column;
+    int delimiter;
     int64_t mistakes;
 } report_choice;
 

@@ -69,17 +69,6 @@ static void share_found(output *out)
 
 /* ---- what is there ---- */
 
-static bool same_work(const output *out, const manifest *m, const char *inputs, const char *identity)
-{
-    bool same = strcmp(m->stage, "shard") == 0 && strcmp(m->inputs, inputs) == 0 && strcmp(m->identity, identity) == 0 && m->files == out->shards;
-    for (int64_t i = 0; same && i < m->files; i++) {
-        char name[64];
-        shard_name(out, i, name);
-        same = strcmp(name, m->file[i].name) == 0;
-    }
-    return same;
-}
-
 static void check_shard(output *out, const manifest *m, int64_t i)
 {
     if (manifest_check_file(out->folder, m, i, true) != STATUS_OK) {
@@ -91,7 +80,19 @@ static void check_shard(output *out, const manifest *m, int64_t i)
     out->whole[i] = true;
 }
 
-status output_look_by_manifest(output *out, const char *inputs, const char *identity)
+static status use_manifest(output *out, const manifest *m, const manifest *wanted)
+{
+    TRY(manifest_check_same(out->folder, m, wanted));
+    if (m->files != out->shards)
+        return fail(STATUS_INPUT, "%s: its manifest.json names %lld files, not --shards %lld; remove it", out->folder, (long long)m->files,
+                    (long long)out->shards);
+    memcpy(out->data_identity, m->data_identity, sizeof m->data_identity);
+    for (int64_t i = comm_rank(); i < out->shards; i += comm_size())
+        check_shard(out, m, i);
+    return STATUS_OK;
+}
+
+status output_look_by_manifest(output *out, const manifest *about)
 {
     manifest m;
     char *path;
@@ -102,22 +103,15 @@ status output_look_by_manifest(output *out, const char *inputs, const char *iden
     bool read = there && manifest_read(out->folder, &m) == STATUS_OK;
     if (there && !read)
         log_warn("%s", status_message());
-    if (comm_any(read && strcmp(m.stage, "shard") != 0)) {
-        if (read)
-            manifest_free(&m);
-        return comm_agree(fail(STATUS_USAGE, "%s: holds the work of another stage; give another --out, or remove it", out->folder));
-    }
-    out->has_manifest = comm_any(there);
-    out->agrees = !comm_any(!read || !same_work(out, &m, inputs, identity));
-    if (out->agrees) {
-        memcpy(out->data_identity, m.data_identity, sizeof m.data_identity);
-        for (int64_t i = comm_rank(); i < out->shards; i += comm_size())
-            check_shard(out, &m, i);
+    out->agrees = !comm_any(!read);
+    status st = STATUS_OK;
+    if (out->agrees)
+        st = comm_agree(use_manifest(out, &m, about));
+    if (out->agrees && st == STATUS_OK)
         share_found(out);
-    }
     if (read)
         manifest_free(&m);
-    return STATUS_OK;
+    return st;
 }
 
 static bool left_whole(const output *out, int64_t shard, const char *path, const char *identity_text, const char *tokenizer, rowfile_summary *found)
@@ -194,12 +188,12 @@ static status describe_shards(const output *out, manifest *m, char **path)
     return data_identity_of_written(m->tokenizer, m->rows, path, out->shards, m->data_identity);
 }
 
-static status write_manifest(output *out, const char *inputs, const char *identity, const char *tokenizer)
+static status write_manifest(output *out, const manifest *about)
 {
-    char stage[] = "shard", **path = NULL;
-    manifest m = {.stage = stage, .inputs = (char *)(uintptr_t)inputs, .identity = (char *)(uintptr_t)identity,
-                  .tokenizer = (char *)(uintptr_t)tokenizer, .files = out->shards};
+    char **path = NULL;
+    manifest m = *about;
     status st;
+    m.files = out->shards;
     TRY_DONE(memory_new(&m.file, (size_t)out->shards * sizeof *m.file, "the manifest"));
     TRY_DONE(memory_new(&path, (size_t)out->shards * sizeof *path, "the manifest"));
     TRY_DONE(describe_shards(out, &m, path));
@@ -211,11 +205,11 @@ done:
     return st;
 }
 
-status output_finish(output *out, const char *inputs, const char *identity, const char *tokenizer)
+status output_finish(output *out, const manifest *about)
 {
     share_found(out);
     status st = STATUS_OK;
     if (comm_rank() == 0)
-        st = write_manifest(out, inputs, identity, tokenizer);
+        st = write_manifest(out, about);
     return comm_agree(st);
 }

@@ -17,7 +17,7 @@ typedef struct output {
     int64_t *first;         /* shards + 1 positions, once the number of rows is known */
     rowfile_summary *done;  /* of each whole shard; zeroed where it is still to be made */
     bool *whole, *told;     /* of each shard: it is there; and every rank knows */
-    bool has_manifest, agrees; /* manifest.json is there; and is of these inputs and options */
+    bool agrees;               /* manifest.json is there: then it is of these inputs and options */
     char data_identity[65];    /* as that manifest says */
 } output;
 
@@ -28,14 +28,15 @@ void output_free(output *out);
 void output_divide(output *out, int64_t rows);
 status output_path(const output *out, int64_t shard, char **path);
 
-/* Collective. With a manifest of the same inputs and options: which of its shards are there with the right bytes. */
-status output_look_by_manifest(output *out, const char *inputs, const char *identity);
+/* Collective. With a manifest of the same inputs and options: which of its shards are there with the right bytes. One of other work is STATUS_USAGE:
+ * it is never written over. */
+status output_look_by_manifest(output *out, const manifest *about);
 /* Collective, after output_divide. Without one: which shards an interrupted run of the same work has left whole. */
 status output_look_by_files(output *out, const char *identity_text, const char *tokenizer);
 int64_t output_missing(const output *out);
 /* Collective. Removes what would make the folder look finished or belongs to earlier work: the manifest, temporary files, shards of other counts. */
 status output_clear(const output *out);
 /* Collective, when every shard is whole: tells all ranks, then rank 0 writes the manifest. `done` of shards made here must be filled at one rank. */
-status output_finish(output *out, const char *inputs, const char *identity, const char *tokenizer);
+status output_finish(output *out, const manifest *about);
 
 #endif

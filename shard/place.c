@@ -19,6 +19,7 @@ typedef struct work {
     output out;
     char *folder;         /* of the runs on their way */
     rowfile_meta meta;    /* of every shard */
+    manifest about;       /* what the manifest says of the work; all borrowed */
     bool all_missing;     /* every shard is to be made */
     spill_writer *spill;
     spill_runs *runs;
@@ -152,6 +153,9 @@ static status describe(work *w, const char *identity)
     free(w->meta.identity_text);
     w->meta.identity_text = NULL;
     w->meta.seed = (uint64_t)w->o->seed;
+    static char stage[] = "shard";
+    w->about = (manifest){.stage = stage, .inputs = (char *)(uintptr_t)selection_inputs(w->rows), .identity = (char *)(uintptr_t)identity,
+                          .tokenizer = w->meta.tokenizer, .read_with = (char *)(uintptr_t)selection_read_with(w->rows)};
     if (asprintf(&w->meta.identity_text, "%s# rows of: %s\n", identity, selection_inputs(w->rows)) < 0)
         return fail(STATUS_RESOURCE, "out of memory: the description of the shards");
     return file_join(w->o->out, ".on-the-way", &w->folder);
@@ -209,9 +213,9 @@ static status claim_folder(work *w)
     return file_claim_folder(w->o->out, CLAIM_SECONDS, &w->claim);
 }
 
-static status look_around(work *w, const char *identity)
+static status look_around(work *w)
 {
-    TRY(output_look_by_manifest(&w->out, selection_inputs(w->rows), identity));
+    TRY(output_look_by_manifest(&w->out, &w->about));
     if (w->out.agrees && output_missing(&w->out) == 0)
         return STATUS_OK;
     TRY(selection_count(w->rows));
@@ -227,9 +231,7 @@ static status look_around(work *w, const char *identity)
                  (long long)w->out.shards);
     else
         TRY(output_look_by_files(&w->out, w->meta.identity_text, w->meta.tokenizer));
-    if (w->out.has_manifest && !w->out.agrees)
-        log_info("%s: was made of other inputs or with other options, and is made anew", w->o->out);
-    else if (!w->out.agrees && output_missing(&w->out) < w->out.shards)
+    if (!w->out.agrees && output_missing(&w->out) < w->out.shards)
         log_info("%s: %lld shards stand from an interrupted run", w->o->out, (long long)(w->out.shards - output_missing(&w->out)));
     return output_clear(&w->out);
 }
@@ -238,14 +240,14 @@ static status make(work *w, const char *identity)
 {
     TRY(comm_agree(describe(w, identity)));
     TRY(comm_agree(output_open(&w->out, w->o)));
-    TRY(look_around(w, identity));
+    TRY(look_around(w));
     if (output_missing(&w->out) == 0 && w->out.agrees) {
         say_done(w, "already done and whole");
         return STATUS_OK;
     }
     if (output_missing(&w->out) > 0)
         TRY(make_missing(w));
-    TRY(output_finish(&w->out, selection_inputs(w->rows), identity, w->meta.tokenizer));
+    TRY(output_finish(&w->out, &w->about));
     say_done(w, "done");
     return STATUS_OK;
 }

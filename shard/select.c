@@ -47,6 +47,7 @@ void selection_free(selection *s)
     permutation_forget(&s->order);
     rowfile_meta_free(&s->meta);
     free(s->inputs);
+    free(s->read_with);
     free(s->lang_fits);
     free(s->source_fits);
     free(s->source);
@@ -66,6 +67,11 @@ const rowfile_meta *selection_meta(const selection *s)
 const char *selection_inputs(const selection *s)
 {
     return s->inputs;
+}
+
+const char *selection_read_with(const selection *s)
+{
+    return s->read_with;
 }
 
 int64_t selection_rows(const selection *s)

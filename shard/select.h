@@ -23,6 +23,7 @@ void selection_free(selection *s);
 const rowfile_meta *selection_meta(const selection *s);   /* merged over all parts */
 int64_t selection_rows(const selection *s);               /* before the filters */
 const char *selection_inputs(const selection *s);         /* a line for each folder: base name, rows, identities */
+const char *selection_read_with(const selection *s);      /* of the first folder that knows: see manifest.h */
 
 /* STATUS_INPUT with the counts when no row is left. */
 status selection_count(selection *s);

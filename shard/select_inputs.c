@@ -70,6 +70,10 @@ static status add_folder(selection *s, const char *folder)
         s->parts++;
     }
     s->rows += m.rows;
+    if (!s->read_with) {
+        s->read_with = m.read_with;
+        m.read_with = NULL;
+    }
     if (!s->meta.tokenizer) {
         s->meta.tokenizer = m.tokenizer;
         m.tokenizer = NULL;

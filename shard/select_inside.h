@@ -23,7 +23,7 @@ struct selection {
     part *part;
     unit *unit;
     rowfile_meta meta;
-    char *inputs;
+    char *inputs, *read_with;
     bool *lang_fits, *source_fits; /* by index in the merged lists */
     bool filters, repeats, folds;
     fold fold, without_fold;

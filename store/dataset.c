@@ -21,7 +21,7 @@ typedef struct data_file {
 
 typedef struct data_folder {
     const char *name; /* the caller's: used only while the set is opened */
-    char *tokenizer, identity[HASH_HEX];
+    char *tokenizer, *read_with, identity[HASH_HEX];
     int64_t first_file, files, rows;
 } data_folder;
 
@@ -66,8 +66,8 @@ static status add_folder(dataset *d, char *name)
     manifest m;
     data_folder *folder = &d->folder[d->folders];
     TRY(manifest_read(name, &m));
-    *folder = (data_folder){.name = name, .tokenizer = m.tokenizer, .first_file = d->files, .files = m.files, .rows = m.rows};
-    m.tokenizer = NULL;
+    *folder = (data_folder){.name = name, .tokenizer = m.tokenizer, .read_with = m.read_with, .first_file = d->files, .files = m.files, .rows = m.rows};
+    m.tokenizer = m.read_with = NULL;
     memcpy(folder->identity, m.data_identity, HASH_HEX);
     d->folders++;
     status st = comm_rank() == 0 ? manifest_check(name, &m, false) : STATUS_OK;
@@ -277,8 +277,10 @@ void dataset_free(dataset *d)
     token_cache_free(d->cache);
     rowfile_meta_free(&d->meta);
     free(d->file);
-    for (int64_t i = 0; i < d->folders; i++)
+    for (int64_t i = 0; i < d->folders; i++) {
         free(d->folder[i].tokenizer);
+        free(d->folder[i].read_with);
+    }
     free(d->folder);
     free(d);
 }
@@ -313,6 +315,14 @@ const rowfile_meta *dataset_meta(const dataset *d)
 const char *dataset_tokenizer(const dataset *d)
 {
     return d->meta.tokenizer;
+}
+
+const char *dataset_read_with(const dataset *d)
+{
+    for (int64_t i = 0; i < d->folders; i++)
+        if (d->folder[i].read_with)
+            return d->folder[i].read_with;
+    return NULL;
 }
 
 const char *dataset_identity(const dataset *d)

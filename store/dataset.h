@@ -28,6 +28,7 @@ int64_t dataset_tokens_total(const dataset *d);
 int dataset_labels(const dataset *d);                       /* C */
 const char *dataset_label_name(const dataset *d, int label);
 const char *dataset_tokenizer(const dataset *d);            /* identity text */
+const char *dataset_read_with(const dataset *d);            /* how the CSVs behind it were read (manifest.h): of the first folder that knows; NULL: none */
 const rowfile_meta *dataset_meta(const dataset *d);         /* of all folders together: their sources, each once */
 const char *dataset_identity(const dataset *d);             /* hex SHA-256 over row hashes in global order, the folders in order */
 int64_t dataset_folders(const dataset *d);

@@ -8,6 +8,7 @@
 
 #include "common/files.h"
 #include "common/hash.h"
+#include "common/options.h"
 
 enum { MANIFEST_FORMAT = 2, MOST_BYTES = 256 << 20 };
 
@@ -24,6 +25,7 @@ void manifest_free(manifest *m)
     free(m->inputs);
     free(m->identity);
     free(m->tokenizer);
+    free(m->read_with);
     *m = (manifest){0};
 }
 
@@ -130,6 +132,26 @@ static status get_files(const json_t *root, const char *path, manifest *m)
     return STATUS_OK;
 }
 
+/* Of preprocess's own options those that say how a CSV is to be read: whoever reads such a CSV again needs them. */
+static status find_reading(manifest *m)
+{
+    static const char *const names[] = {"id-column", "text-column", "lang-column", "labels", "csv", "delimiter", "unlabelled"};
+    size_t used = 0;
+    TRY(memory_new(&m->read_with, strlen(m->identity) + 2, "how CSVs were read"));
+    for (const char *line = m->identity; *line;) {
+        size_t n = strcspn(line, "\n"), name = strcspn(line, " =\n");
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (strlen(names[i]) == name && memcmp(names[i], line, name) == 0)
+                used += (size_t)snprintf(m->read_with + used, n + 2, "%.*s\n", (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+    if (used == 0) {
+        free(m->read_with);
+        m->read_with = NULL;
+    }
+    return STATUS_OK;
+}
+
 static status get_manifest(const json_t *root, const char *path, manifest *m)
 {
     int64_t format = 0;
@@ -140,6 +162,10 @@ static status get_manifest(const json_t *root, const char *path, manifest *m)
     TRY(join_lines(json_object_get(root, "inputs"), path, "inputs", &m->inputs));
     TRY(join_lines(json_object_get(root, "identity"), path, "identity", &m->identity));
     TRY(join_lines(json_object_get(root, "tokenizer"), path, "tokenizer", &m->tokenizer));
+    if (json_object_get(root, "read_with"))
+        TRY(join_lines(json_object_get(root, "read_with"), path, "read_with", &m->read_with));
+    else if (strcmp(m->stage, "preprocess") == 0)
+        TRY(find_reading(m));
     TRY(get_count(root, path, "rows", &m->rows));
     TRY(get_count(root, path, "tokens", &m->tokens));
     TRY(get_hash(root, path, "data_identity", m->data_identity));
@@ -216,6 +242,8 @@ status manifest_write(const char *folder, const manifest *m)
                              lines_of(m->tokenizer), "rows", (json_int_t)m->rows, "tokens", (json_int_t)m->tokens, "data_identity", m->data_identity, "files", pack_files(m));
     if (!root)
         return fail(STATUS_INPUT, "%s: manifest.json cannot be made: a name of a file or an option is not valid UTF-8; rename the input", folder);
+    if (m->read_with && strcmp(m->stage, "preprocess") != 0) /* there it stands among the options */
+        json_object_set_new(root, "read_with", lines_of(m->read_with));
     TRY_DONE(file_join(folder, "manifest.json", &path));
     text = json_dumps(root, JSON_INDENT(1));
     if (!text)
@@ -267,4 +295,23 @@ status manifest_check(const char *folder, const manifest *m, bool deep)
     for (int64_t i = 0; i < m->files; i++)
         TRY(manifest_check_file(folder, m, i, deep));
     return STATUS_OK;
+}
+
+status manifest_check_same(const char *folder, const manifest *m, const manifest *wanted)
+{
+    char names[300], other[400] = "";
+    const char *what = NULL;
+    bool shards = strcmp(wanted->stage, "shard") == 0;
+    if (strcmp(m->stage, wanted->stage) != 0)
+        what = "the work of another stage";
+    else if (strcmp(m->inputs, wanted->inputs) != 0)
+        what = shards ? "the shards of other inputs" : "the parts of other inputs";
+    else if (strcmp(m->tokenizer, wanted->tokenizer) != 0)
+        what = shards ? "the shards of another tokenizer" : "the parts of another tokenizer";
+    else if (strcmp(m->identity, wanted->identity) != 0) {
+        options_differing(wanted->identity, m->identity, names, sizeof names);
+        snprintf(other, sizeof other, "%s made with other options (%s)", shards ? "shards" : "parts", names);
+        what = other;
+    }
+    return what ? fail(STATUS_USAGE, "%s: holds %s; give another --out, or remove it", folder, what) : STATUS_OK;
 }

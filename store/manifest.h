@@ -24,6 +24,7 @@ typedef struct manifest {
     char *inputs;         /* canonical text of input hashes: equal text = same inputs */
     char *identity;       /* the stage's identity options as recipe lines */
     char *tokenizer;      /* identity of the tokens */
+    char *read_with;      /* how the CSVs behind the rows were read: preprocess's options about columns and form, as recipe lines; NULL: not known */
     int64_t files;
     manifest_file *file;  /* in global order */
     int64_t rows, tokens;
@@ -35,6 +36,9 @@ status manifest_read(const char *folder, manifest *m);
 /* Atomic; the caller wrote the files before. */
 status manifest_write(const char *folder, const manifest *m);
 void manifest_free(manifest *m);
+/* Whether the folder holds what this work would make: STATUS_USAGE says what differs (options by name) and what to do. Of `wanted` stage, inputs,
+ * tokenizer and identity count. */
+status manifest_check_same(const char *folder, const manifest *m, const manifest *wanted);
 /* Whether each named file is there with its size (fast) or also its SHA-256 (`deep`): STATUS_INPUT names the first that is not. */
 status manifest_check(const char *folder, const manifest *m, bool deep);
 /* The same for file `index` alone. */

@@ -71,6 +71,8 @@ static json_t *run_object(const trainer *t, const char *recipe, const char *reci
     json_object_set_new(object, "truncate", json_string(sides[t->input.truncate]));
     json_object_set_new(object, "labels", label_names(t->train));
     json_object_set_new(object, "tokenizer", json_string(dataset_tokenizer(t->train)));
+    if (dataset_read_with(t->train))
+        json_object_set_new(object, "read_with", json_string(dataset_read_with(t->train)));
     json_object_set_new(
         object, "vocabulary",
         json_pack("{s:s, s:i, s:i, s:i}", "sha256", m->vocabulary_hash, "cls", t->input.cls, "sep", t->input.sep, "pad", t->input.pad));
@@ -86,33 +88,12 @@ static json_t *run_object(const trainer *t, const char *recipe, const char *reci
 
 /* ---- is it the same run ---- */
 
-/* Lines "name = value" of one recipe that the other lacks, as names. */
-static void differing_options(const char *now, const char *then, char *names, size_t room)
-{
-    size_t used = strlen(names);
-    for (const char *line = now; *line;) {
-        size_t n = strcspn(line, "\n"), name = strcspn(line, " =\n");
-        bool same = false;
-        for (const char *other = then; *other && !same;) {
-            size_t m = strcspn(other, "\n");
-            same = m == n && memcmp(line, other, n) == 0;
-            other += m + (other[m] == '\n');
-        }
-        char text[64];
-        snprintf(text, sizeof text, "--%.*s", (int)name, line);
-        if (!same && !strstr(names, text) && used + name + 5 < room)
-            used += (size_t)snprintf(names + used, room - used, "%s%s", used ? ", " : "", text);
-        line += n + (line[n] == '\n');
-    }
-}
-
 static status compare_recipes(const trainer *t, const char *now, const char *then)
 {
-    char names[512] = "";
+    char names[512];
     if (strcmp(now, then) == 0)
         return STATUS_OK;
-    differing_options(now, then, names, sizeof names);
-    differing_options(then, now, names, sizeof names);
+    options_differing(now, then, names, sizeof names);
     return fail(STATUS_USAGE, "%s was begun with other values of %s (see its recipe.conf), which can change the weights: give those again, or another --out",
                 t->o->out, names);
 }

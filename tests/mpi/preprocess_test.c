@@ -344,7 +344,7 @@ START_TEST(parts_are_the_slow_ones)
 
     /* Other options or inputs do not go into the same folder. */
     o.identity = "[preprocess]\nna = keep\n";
-    ck_fails(run_stage(&o, &report), STATUS_USAGE, "parts made with other options");
+    ck_fails(run_stage(&o, &report), STATUS_USAGE, "parts made with other options (--");
     free(report);
     o.input_count = 1;
     ck_fails(run_stage(&o, &report), STATUS_USAGE, "the parts of other inputs");

@@ -284,9 +284,17 @@ START_TEST(work_done_is_kept)
     digest("o", after);
     ck_assert_str_eq(before, after);
     ck_assert(inode(name[3]) == kept[3]);
-    /* other options: made anew, the old shards are gone */
+    /* other options or inputs: nothing is written over, and the message says what differs */
+    ck_runs(2, SHARD_MOST_RANKS > 1 ? 2 : 1, "--out o --shards 3 --seed 7 a b");
+    ck_said("o: holds shards made with other options (--seed, --shards); give another --out, or remove it");
+    ck_runs(2, 1, "--out o --shards 4 a");
+    ck_said("o: holds the shards of other inputs; give another --out, or remove it");
+    digest("o", after);
+    ck_assert_str_eq(before, after);
+    ck_assert(inode(name[3]) == kept[3]);
+    /* what another run has not finished holds no work to lose */
+    ck_ok(file_remove(in("o/manifest.json")));
     ck_runs(0, 1, "--out o --shards 3 a b");
-    ck_said("made anew");
     ck_assert(!file_exists(in(name[0])) && file_exists(in("o/shard-00000-of-00003.h5")));
     free_inputs();
 }

@@ -83,7 +83,7 @@ START_TEST(names_of_the_user)
     check_free(&c, files);
     ck_fails(CHECK(&o, &c, "id,Post,language,toxic\n1,a,en,1\n"), STATUS_INPUT, "in0.csv: no label column (looked for 'severe_toxic|severe_toxicity'");
     check_free(&c, files);
-    ck_fails(CHECK(&o, &c, "id,Post,language\n1,a,en\n"), STATUS_INPUT, "no label column (none of toxic|target, severe_toxic|severe_toxicity)");
+    ck_fails(CHECK(&o, &c, "id,Post,language\n1,a,en\n"), STATUS_INPUT, "no label column (none of toxic|target, severe_toxic|severe_toxicity; the header has 'id' 'Post' 'language')");
     check_free(&c, files);
     ck_fails(CHECK(&o, &c, "id,Post,lang,toxic,severe_toxic\n1,a,en,1,1\n"), STATUS_INPUT, "no lang column");
     check_free(&c, files);

@@ -125,7 +125,24 @@ START_TEST(recipes)
 }
 END_TEST
 
+/* A name may be cut short, as long as it is clear whose it is. */
+START_TEST(names_cut_short)
+{
+    ck_ok(PARSE("--row", "9", "--mem=2K", "--no-pad"));
+    ck_assert_int_eq(rows, 9);
+    ck_assert_int_eq(memory, 2048);
+    ck_fails(PARSE("--r", "9"), STATUS_USAGE, "'--r' could be --recipe, --rows, --rate: write more of the name");
+    ck_fails(PARSE("--m=2K"), STATUS_USAGE, "'--m' could be --memory, --mode: ");
+    ck_fails(PARSE("a.csv", "--ro2", "9"), STATUS_USAGE, "no option '--ro2'");
+    ck_fails(PARSE("--padded=3"), STATUS_USAGE, "'--padded=3': --padded takes no value");
+    ck_fails(PARSE("--pad=3"), STATUS_USAGE, "'--pad=3': --padded takes no value");
+    ck_fails(PARSE("a.csv", "-rows", "9"), STATUS_USAGE, "no option '-rows'; options have long names");
+    ck_fails(PARSE("a.csv", "-r"), STATUS_USAGE, "no option '-r'; options have long names");
+    options_free();
+}
+END_TEST
+
 int main(void)
 {
-    return support_run("options", (const TTest *[]){values_and_fallbacks, times, errors, recipes, NULL});
+    return support_run("options", (const TTest *[]){values_and_fallbacks, times, errors, recipes, names_cut_short, NULL});
 }
