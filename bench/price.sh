@@ -76,6 +76,7 @@ print("  by phase: " + ", ".join("%s %.4f against %.4f" % (k, mid(a, k), mid(b, 
 # TITLE A B: what A and B, each the words of `seconds`, take in pairs; who begins changes from pair to pair, so that a drift meets both.
 pairs_of() {
     local i
+    : >"$work/pairs"
     for i in $(seq "$pairs"); do
         if [ $((i % 2)) = 1 ]; then
             seconds $2 >"$work/a"
@@ -84,8 +85,9 @@ pairs_of() {
             seconds $3 >"$work/b"
             seconds $2 >"$work/a"
         fi
-        cat "$work/a" "$work/b"
-    done >"$work/pairs"
+        cat "$work/a" "$work/b" >>"$work/pairs"
+        compare "$1" <"$work/pairs" | sed -n 1p >&2 # so far: a run that is cut short says this much
+    done
     compare "$1" <"$work/pairs"
 }
 hash_price() {

@@ -23,7 +23,7 @@ static void announce(const trainer *t)
     log_info("%d ranks on %d nodes, %" PRId64 " threads each, %s", comm_size(), comm_nodes(), o->threads, trainer_kernels(t));
     char few[SAMPLER_TEXT];
     sampler_describe_few(&t->order, o->lanes, few);
-    if (few[0])
+    if (few[0] && o->max_steps == 0) /* who gives the steps knows how many there are */
         log_warn("%s", few);
     if (t->order.unlabelled)
         log_info("%" PRId64 " training rows without labels are left out", t->order.unlabelled);
