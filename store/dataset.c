@@ -434,3 +434,20 @@ status dataset_id(dataset *d, int64_t row, char *to, size_t capacity, size_t *by
     free(id);
     return st;
 }
+
+int64_t dataset_files(const dataset *d)
+{
+    return d->files;
+}
+
+int64_t dataset_file_rows(const dataset *d, int64_t file)
+{
+    return d->file[file].rows;
+}
+
+status dataset_text_hashes(dataset *d, int64_t file, int64_t first, int64_t rows, uint64_t *hash)
+{
+    rowfile *f = NULL;
+    TRY(use_file(d, file, &f));
+    return rowfile_read_text_hashes(f, first, rows, hash);
+}

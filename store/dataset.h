@@ -40,5 +40,9 @@ const char *dataset_lang(const dataset *d, int64_t row);    /* "" where none */
 status dataset_tokens_part(dataset *d, int64_t row, int64_t from, int64_t capacity, uint32_t *ids, int64_t *count);
 /* CSV id of a row: copied with a NUL into `to` (capacity bytes); *bytes is its length. Read on demand. */
 status dataset_id(dataset *d, int64_t row, char *to, size_t capacity, size_t *bytes);
+/* The files behind the rows, in global order, and the texts' hashes of rows [first, first + rows) of one of them. */
+int64_t dataset_files(const dataset *d);
+int64_t dataset_file_rows(const dataset *d, int64_t file);
+status dataset_text_hashes(dataset *d, int64_t file, int64_t first, int64_t rows, uint64_t *hash);
 
 #endif

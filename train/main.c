@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/program.h"
 #include "common/stop.h"
+#include "store/overlap.h"
 #include "train/describe.h"
 #include "train/diff.h"
 #include "train/loop.h"
@@ -27,6 +28,21 @@ static void announce(const trainer *t)
         log_warn("%s", few);
     if (t->order.unlabelled)
         log_info("%" PRId64 " training rows without labels are left out", t->order.unlabelled);
+}
+
+/* Rows that are validated on and trained on make the AUC look better than it is. */
+static status warn_of_common_texts(const trainer *t)
+{
+    int64_t rows, all = t->valid ? dataset_rows(t->valid) : 0;
+    if (!t->valid)
+        return STATUS_OK;
+    TRY(overlap_count(t->valid, t->train, OVERLAP_ROUND, &rows));
+    if (rows > 0)
+        log_warn("%" PRId64 " of the %" PRId64 " rows of --valid (%.2f%%) have a text that --train has too, so the AUC tells less of new texts; shard "
+                 "--exclude %s leaves such rows out of training",
+                 rows, all, 100.0 * (double)rows / (double)all, t->o->valid.item[0]);
+    startup_mark("texts in common");
+    return STATUS_OK;
 }
 
 /* From the newest checkpoint of at most `last` steps, or the initial weights. */
@@ -91,6 +107,7 @@ static status run(const option_list *words)
     TRY(trainer_open(&train_given, &t));
     startup_mark("data");
     if (train_given.plan) {
+        TRY(warn_of_common_texts(&t));
         TRY(plan_print(&t));
         trainer_close(&t);
         return STATUS_OK;
@@ -101,6 +118,7 @@ static status run(const option_list *words)
         trainer_close(&t);
         return STATUS_OK;
     }
+    TRY(warn_of_common_texts(&t));
     TRY(prepare(&t, INT64_MAX));
     startup_mark("network");
     TRY(describe_settle(&t));

@@ -9,11 +9,21 @@
 #include "common/hash.h"
 #include "model/input.h"
 #include "store/manifest.h"
+#include "store/overlap.h"
 #include "support/rows.h"
 #include "support/support.h"
 
 static char folder_a[512], folder_b[512];
 static test_rows a, b;
+
+/* Where it is set, hashes of texts are below it, 0 among them, so that many rows have them in common. */
+static uint64_t few_texts;
+
+static void share_texts(test_rows *t)
+{
+    for (int64_t i = 0; few_texts && i < t->rows; i++)
+        t->row[i].text_hash = support_below(few_texts) << support_below(2) * 40;
+}
 
 /* The folders are rank 0's; every rank holds the same rows in memory. */
 static void make_folders(int64_t rows_a, int64_t rows_b)
@@ -26,6 +36,8 @@ static void make_folders(int64_t rows_a, int64_t rows_b)
     snprintf(folder_b, sizeof folder_b, "%s/b", base);
     rows_make(&a, rows_a, 2, 30);
     rows_make(&b, rows_b, 2, 60);
+    share_texts(&a);
+    share_texts(&b);
     if (comm_rank() == 0) {
         rows_write_folder(&a, 4, folder_a);
         rows_write_folder(&b, 3, folder_b);
@@ -102,6 +114,42 @@ START_TEST(folders_are_one_table)
     check_all(1 << 30);
     check_all(0); /* the cache at its smallest */
     check_all(700000);
+    free_rows();
+}
+END_TEST
+
+static int64_t expected_overlap(const test_rows *of, const test_rows *in)
+{
+    int64_t rows = 0;
+    for (int64_t i = 0; i < of->rows; i++) {
+        bool found = false;
+        for (int64_t k = 0; k < in->rows && !found; k++)
+            found = of->row[i].text_hash == in->row[k].text_hash;
+        rows += found;
+    }
+    return rows;
+}
+
+START_TEST(texts_in_common_are_counted)
+{
+    static const int64_t rounds[] = {OVERLAP_ROUND, 700, 97};
+    dataset *d[2];
+    dataset_limits limits = {.memory = 1 << 20};
+    few_texts = 1200;
+    make_folders(1900, 900);
+    few_texts = 0;
+    ck_ok(dataset_open((char *[]){folder_a}, 1, &limits, &d[0]));
+    ck_ok(dataset_open((char *[]){folder_b}, 1, &limits, &d[1]));
+    for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {
+        int64_t rows;
+        ck_ok(overlap_count(d[0], d[1], rounds[i], &rows));
+        ck_assert_int_eq(rows, expected_overlap(&a, &b));
+        ck_ok(overlap_count(d[1], d[0], rounds[i], &rows));
+        ck_assert_int_eq(rows, expected_overlap(&b, &a));
+        ck_assert(rows > 100 && rows < b.rows);
+    }
+    dataset_free(d[0]);
+    dataset_free(d[1]);
     free_rows();
 }
 END_TEST
@@ -190,7 +238,7 @@ int main(int argc, char **argv)
     comm_broadcast(seed, sizeof seed, 0);
     if (comm_rank() != 0)
         setenv("FRETSAW_SEED", seed, 1);
-    int failed = support_run("dataset", (const TTest *[]){folders_are_one_table, faults_reach_every_rank, inputs_are_cut_to_fit, NULL});
+    int failed = support_run("dataset", (const TTest *[]){folders_are_one_table, texts_in_common_are_counted, faults_reach_every_rank, inputs_are_cut_to_fit, NULL});
     failed = comm_any(failed != 0);
     comm_close();
     return failed;

@@ -72,4 +72,14 @@ a, b = ([json.loads(l)["loss"] for l in open(p) if '"loss"' in l] for p in sys.a
 assert len(a) == len(b) == 20 and all(abs(x - y) < 1e-3 * x for x, y in zip(a, b)), max(abs(x - y) / x for x, y in zip(a, b))
 P
 expect 2 "other values of --reduce" train 1 one "${base[@]}" --epochs 2 --keep 9 --reduce fast
+# Rows that are validated on and trained on: told with their number, by --plan too, whatever the ranks.
+data same 30 1 1 5 120 60 0 # the first rows of train
+few=(--lanes 2 --batch 8 --max-steps 1 --max-length 24 --threads 1)
+for ranks in 1 ${mpi:+2}; do
+    expect 0 "warning: 30 of the 90 rows of --valid (33.33%) have a text that --train has too.*shard --exclude $scratch/valid " train "$ranks" "common-$ranks" "${few[@]}" \
+        --valid "$scratch/valid,$scratch/same"
+done
+expect 0 "warning: 30 of the 30 rows of --valid" train 1 none "${few[@]}" --valid "$scratch/same" --plan
+train 1 apart "${few[@]}" --valid "$scratch/valid"
+grep -q 'have a text that' "$scratch/log" && wrong "no row in common, and yet: $(said)"
 finish

@@ -66,7 +66,7 @@ static void make_row(const train_data *d, int64_t row, uint32_t *ids, float *lab
     for (int64_t c = 0; c < d->labels; c++)
         label[c] = d->unlabelled && row % d->unlabelled == 0 ? NAN : (float)((upper > c) ^ (draw(d, row, 3) % 20 == 0));
     int bytes = snprintf(id, 32, "row%" PRId64, row);
-    *out = (rowfile_row){.id = id, .id_bytes = (size_t)bytes, .number = row, .label = label, .token = ids, .tokens = n, .text_hash = (uint64_t)row};
+    *out = (rowfile_row){.id = id, .id_bytes = (size_t)bytes, .number = row, .label = label, .token = ids, .tokens = n, .text_hash = (uint64_t)d->seed << 32 | (uint64_t)row};
 }
 
 static status write_file(const char *path, const train_data *d, const rowfile_meta *meta, int64_t first, int64_t end, rowfile_summary *summary)
