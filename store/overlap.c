@@ -5,7 +5,7 @@
 
 #include "common/comm.h"
 
-/* Hashes of a round's rows, each once, by open addressing; 0 is an empty slot. */
+/* Hashes of a round's rows, each once, by open addressing. 0 is an empty slot; for the hash 0 there is one more, with 1 where it is among them. */
 typedef struct text_table {
     uint64_t *key, slots; /* a power of two, at least twice the rows */
     uint8_t *seen;        /* in the other set */
@@ -14,8 +14,10 @@ typedef struct text_table {
 
 static uint64_t find(const text_table *t, uint64_t hash)
 {
-    uint64_t key = hash ? hash : 1, at = (key * 0x9E3779B97F4A7C15u >> 32) & (t->slots - 1);
-    while (t->key[at] && t->key[at] != key)
+    uint64_t at = (hash * 0x9E3779B97F4A7C15u >> 32) & (t->slots - 1);
+    if (hash == 0)
+        return t->slots;
+    while (t->key[at] && t->key[at] != hash)
         at = (at + 1) & (t->slots - 1);
     return at;
 }
@@ -77,12 +79,12 @@ static status count(dataset *of, dataset *in, int64_t round, int64_t *rows)
     round = round < all ? round : all;
     for (t->slots = 64; (int64_t)t->slots < 2 * round;)
         t->slots *= 2;
-    TRY_DONE(memory_new(&t->key, t->slots * sizeof *t->key, "hashes of texts"));
-    TRY_DONE(memory_new(&t->seen, t->slots, "hashes of texts"));
+    TRY_DONE(memory_new(&t->key, (t->slots + 1) * sizeof *t->key, "hashes of texts"));
+    TRY_DONE(memory_new(&t->seen, t->slots + 1, "hashes of texts"));
     for (int64_t first = 0; first < all; first += round) {
         int64_t end = all - first < round ? all : first + round;
-        memset(t->key, 0, t->slots * sizeof *t->key);
-        memset(t->seen, 0, t->slots);
+        memset(t->key, 0, (t->slots + 1) * sizeof *t->key);
+        memset(t->seen, 0, t->slots + 1);
         TRY_DONE(visit(of, t, first, end, put_block, &unused));
         TRY_DONE(visit(in, t, 0, dataset_rows(in), look_up_block, &unused));
         TRY_DONE(visit(of, t, first, end, count_block, rows));
