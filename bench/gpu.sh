@@ -3,7 +3,7 @@
 #   bench/gpu.sh [BUILD]        BUILD: a build with the device back end, its gpu_check and programs (default build/release)
 # A part that fails is told and the rest goes on. Prints a table with a verdict a line and writes it to gpu.json (GPU_OUT names another folder than the
 # present one). Exit 0 when every bar that could be tried is reached, 6 when one is not, 5 without a device.
-#   GPU_PARTS="agree speed"     only these of: agree repeat recipe whole resume memory ranks speed score full torch sanitizer
+#   GPU_PARTS="agree speed"     only these of: agree repeat recipe whole resume memory ranks speed score cudnn full torch sanitizer
 #   GPU_ROWS=CSV GPU_VOCAB=FILE comments with labels for the whole recipe, and their vocabulary (default: comments/train.csv and vocab/ of FRETSAW_DATA or
 #                               ../shared/data, else the sample's, again and again)
 #   GPU_TINY=1                  a tiny network and few steps everywhere, to try this script itself; GPU_PATIENCE=N makes every limit N times as long
@@ -13,7 +13,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "${1:-$here/build/release}" && pwd) || exit 2
 bin=$build/bin
 out=${GPU_OUT:-.}
-parts=${GPU_PARTS:-agree repeat recipe whole resume memory ranks speed score full torch sanitizer}
+parts=${GPU_PARTS:-agree repeat recipe whole resume memory ranks speed score cudnn full torch sanitizer}
 python=${FRETSAW_PEERS:-python3}
 tiny=${GPU_TINY:-}
 patience=${GPU_PATIENCE:-1}
@@ -228,6 +228,40 @@ if wanted score; then
                 [ "$type" = bfloat16 ] && [ "$used" != - ] && row "$type $shape: scoring, share of the peak" "$used" % "$(reached "$used" 60)" "at least 60"
             else
                 row "$type $shape: scoring" - "" failed "$(why "$scratch/score")"
+            fi
+        done
+    done
+fi
+# cuDNN's attention in place of the own kernel, where there is no attention dropout: as exact, and faster?
+if wanted cudnn; then
+    for type in bfloat16 float16; do
+        case $type in float16) bars=(1e-3 5e-3 5e-2) ;; *) bars=(1e-2 3e-2 1.5e-1) ;; esac
+        if ! try 60 "$scratch/agree" "$check" cudnn agree $type; then
+            if grep -q "there is no cuDNN\|no cuDNN (it needs\|older than\|compute capability" "$scratch/agree.err"; then
+                row "$type: cuDNN's attention" - "" said "$(why "$scratch/agree")"
+            else
+                row "$type: cuDNN's attention against the CPU" - "" failed "$(why "$scratch/agree")"
+            fi
+            continue
+        fi
+        i=0
+        for what in loss score gradient; do
+            v=$(value ${what}_error "$scratch/agree")
+            row "$type, cuDNN: $what against the CPU, relative" "$v" "" "$(reached --below "$v" "${bars[i]}")" "at most ${bars[i]}"
+            i=$((i + 1))
+        done
+        if try 60 "$scratch/repeat" "$check" cudnn repeat $type $([ -n "$tiny" ] && echo 2 || echo 300); then
+            v=$(value repeats_with_other_bits "$scratch/repeat")
+            row "$type, cuDNN: repeats with other bits" "$v" "" "$(reached --below "$v" 0)" "of $(value repeats "$scratch/repeat")"
+        else
+            row "$type, cuDNN: repeats" - "" failed "$(why "$scratch/repeat")"
+        fi
+        for shape in "${shapes[@]}"; do
+            if try 60 "$scratch/own" "$check" score $type $shape $scored $seconds && try 60 "$scratch/score" "$check" cudnn score $type $shape $scored $seconds; then
+                v=$(awk -v a="$(value rows_a_second "$scratch/score")" -v b="$(value rows_a_second "$scratch/own")" 'BEGIN { printf "%.3f", a / b }')
+                row "$type $shape: scoring with cuDNN beside the own" "$v" times said "$(value teraflops "$scratch/score") TFLOP/s; above 1 --attention auto pays"
+            else
+                row "$type $shape: scoring with cuDNN" - "" failed "$(why "$scratch/own") $(why "$scratch/score")"
             fi
         done
     done

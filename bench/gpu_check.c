@@ -5,6 +5,7 @@
  *     gpu_check noise SECONDS               keeps the device busy with other work meanwhile
  *     gpu_check train TYPE base|large|tiny LANES BATCH SECONDS [exact|fast]     whole optimizer steps: tokens and operations a second
  *     gpu_check score TYPE base|large|tiny BATCH SECONDS            scoring: rows a second
+ *     gpu_check cudnn ...                   any of these with cuDNN's attention in place of the own kernel, and without attention dropout
  */
 #include <inttypes.h>
 #include <math.h>
@@ -22,6 +23,8 @@
 #include "train/sums.h"
 
 enum { LONGEST = 192, SEED = 7 };
+
+static bool by_cudnn;
 
 /* Everything for one network on one back end. */
 typedef struct rig {
@@ -84,6 +87,9 @@ static void rig_open(rig *r, bool on_device, backend_type type, const char *shap
         int devices;
         must(device_library_open(&where.library));
         must(where.library->count(&devices));
+        if (by_cudnn)
+            must(where.library->can_fuse(0, type));
+        where.fused = by_cudnn;
     }
     must(place_open(&where, &room, &r->be));
     size_t bytes = (size_t)r->table->parameters * sizeof(float);
@@ -138,7 +144,7 @@ static void one_step(rig *r, gradient *g, double *loss, float *probability)
     for (uint64_t i = 0; batch_builder_fits(r->builder, LONGEST) && i < (uint64_t)r->rows; i++)
         add_row(r, i, some_length());
     b = batch_builder_view(r->builder);
-    bert_set_dropout(r->net, &(bert_dropout){.hidden = 0.1, .attention = 0.1, .head = 0.3, .seed = SEED});
+    bert_set_dropout(r->net, &(bert_dropout){.hidden = 0.1, .attention = by_cudnn ? 0 : 0.1, .head = 0.3, .seed = SEED});
     gradient_begin(g, b->id, b->tokens);
     bert_forward(r->net, b);
     bert_loss(r->net, b, 1.0f / (float)b->rows, loss);
@@ -306,7 +312,7 @@ static void train_speed(backend_type type, const char *shape, int64_t lanes, int
     count c = {0};
     double begin = 0;
     rig_open(&r, true, type, shape, micro, batch_rows < micro / 2 ? batch_rows : micro / 2, BERT_TRAINING);
-    bert_set_dropout(r.net, &(bert_dropout){.hidden = 0.1, .attention = 0.1, .head = 0.3, .seed = SEED});
+    bert_set_dropout(r.net, &(bert_dropout){.hidden = 0.1, .attention = by_cudnn ? 0 : 0.1, .head = 0.3, .seed = SEED});
     must(sums_create(r.be, r.table, 0, lanes, lane_tokens, &s));
     must(reduce_create(r.be, r.table, lanes, lane_tokens, REDUCE_STRIPE, kind, &d));
     must(optimizer_create(r.be, r.table, r.host, r.weights, REDUCE_STRIPE, &o));
@@ -363,6 +369,11 @@ int main(int argc, char **argv)
 {
     must(comm_open(&argc, &argv));
     threads_set_rounding();
+    if (argc > 1 && strcmp(argv[1], "cudnn") == 0) {
+        by_cudnn = true;
+        argv++;
+        argc--;
+    }
     if (argc == 3 && strcmp(argv[1], "agree") == 0)
         agree(type_of(argv[2]));
     else if (argc == 4 && strcmp(argv[1], "repeat") == 0)

@@ -126,7 +126,7 @@ int main(int argc, char **argv)
     shape s = {argc > 3 ? strtol(argv[3], NULL, 10) : 1024, argc > 4 ? strtol(argv[4], NULL, 10) : 768, argc > 5 ? strtol(argv[5], NULL, 10) : 12, 0,
                argc > 6 ? strtol(argv[6], NULL, 10) : 128};
     s.F = 4 * s.H;
-    backend_limits limits = {s.T, s.T / s.length, s.length, s.H, s.N, s.F, 1000, 1};
+    backend_limits limits = {s.T, s.T / s.length, s.length, s.H, s.N, s.F, 1000, 1, false};
     threads_set_rounding();
     if (count == 1)
         timer = CLOCK_PROCESS_CPUTIME_ID;

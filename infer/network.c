@@ -34,6 +34,7 @@ status network_place(const settings *s, network_settings *out)
 {
     *out = (network_settings){.threads = s->threads, .isa = (cpu_isa)s->cpu};
     TRY(place_choose((place_wish)s->device, (backend_type)s->type, s->share_device, &out->where));
+    TRY(place_attention((attention_wish)s->attention, &out->where));
     out->micro_tokens = s->micro_tokens ? s->micro_tokens : out->where.library ? MICRO_TOKENS_DEVICE : MICRO_TOKENS_CPU;
     out->micro_rows = s->block_rows < out->micro_tokens / 2 ? s->block_rows : out->micro_tokens / 2;
     return comm_agree(place_identity(&out->where, &(backend_limits){.tokens = out->micro_tokens}, out->device_identity));

@@ -30,7 +30,7 @@ typedef struct settings {
     const char *validate;
     option_list verify;
     int64_t micro_tokens, block_rows, threads, data_memory, time_limit, grace;
-    int cpu, device, type;
+    int cpu, device, type, attention;
     bool share_device, profile;
 } settings;
 

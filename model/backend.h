@@ -46,6 +46,7 @@ typedef struct backend_limits {
     int64_t rows;         /* B of a micro-batch */
     int64_t longest;      /* tokens of one row, at most 512 */
     int64_t hidden, heads, feed_forward, vocabulary, outputs;
+    bool fused;           /* on a device: attention without dropout by its maker's library (--attention) */
 } backend_limits;
 
 /* Scalars of one AdamW step, all computed once a step in double and rounded to float by train/adamw.c. */

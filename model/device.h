@@ -17,7 +17,7 @@
 
 #include "model/backend.h"
 
-enum { DEVICE_LINK_ID = 128, DEVICE_NAME = 192 };
+enum { DEVICE_LINK_ID = 128, DEVICE_NAME = 256 };
 
 typedef struct device {
     /* "NVIDIA H200, 139.8 GiB, sm_90": one line for the log. */

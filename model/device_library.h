@@ -12,7 +12,7 @@
 
 #include "model/device.h"
 
-enum { DEVICE_LIBRARY_VERSION = 1 };
+enum { DEVICE_LIBRARY_VERSION = 2 };
 
 typedef struct device_card {
     char name[128];
@@ -27,6 +27,8 @@ typedef struct device_library {
     /* Devices that this process may use; STATUS_RESOURCE says why there is none. */
     status (*count)(int *count);
     status (*describe)(int index, device_card *card);
+    /* Whether limits.fused can be asked of open; STATUS_RESOURCE says why not. */
+    status (*can_fuse)(int index, backend_type type);
     /* device.identity of what open would open, without opening it. */
     status (*identity)(int index, backend_type type, const backend_limits *limits, char text[DEVICE_NAME]);
     /* Errors: STATUS_USAGE (shapes or type that the device cannot do), STATUS_RESOURCE (memory, driver, libraries). */

@@ -94,15 +94,49 @@ status place_choose(place_wish wish, backend_type type, bool share, placement *o
     return STATUS_OK;
 }
 
+status place_attention(attention_wish wish, placement *p)
+{
+    if (wish == ATTENTION_OWN)
+        return STATUS_OK;
+    if (!p->library && wish == ATTENTION_AUTO)
+        return STATUS_OK;
+    if (!p->library)
+        return comm_agree(fail(STATUS_USAGE, "--attention cudnn is for devices, and this computes on the CPU: leave it out"));
+    status st = p->library->can_fuse(p->index, p->type);
+    if (st != STATUS_OK && wish == ATTENTION_CUDNN)
+        st = fail_context(STATUS_RESOURCE, "--attention cudnn (with auto the own kernel would serve)");
+    if (wish == ATTENTION_CUDNN)
+        TRY(comm_agree(st));
+    p->fused = !comm_any(st != STATUS_OK);
+    if (!p->fused)
+        log_info("attention: by the own kernel on all devices, since %s", st != STATUS_OK ? status_message() : "not every rank has cuDNN for it");
+    return STATUS_OK;
+}
+
+static backend_limits with_choices(const placement *p, const backend_limits *limits)
+{
+    backend_limits all = *limits;
+    all.fused = p->fused;
+    return all;
+}
+
+size_t place_bytes(const placement *p, const backend_limits *limits)
+{
+    const backend_limits all = with_choices(p, limits);
+    return p->library->bytes(p->type, &all);
+}
+
 status place_open(const placement *p, const backend_limits *limits, backend **out)
 {
+    const backend_limits all = with_choices(p, limits);
     if (p->library)
-        return p->library->open(p->index, p->type, limits, out);
+        return p->library->open(p->index, p->type, &all, out);
     return backend_open_cpu(limits, p->pool, p->isa, out);
 }
 
 status place_identity(const placement *p, const backend_limits *limits, char text[DEVICE_NAME])
 {
+    const backend_limits all = with_choices(p, limits);
     text[0] = 0;
-    return p->library ? p->library->identity(p->index, p->type, limits, text) : STATUS_OK;
+    return p->library ? p->library->identity(p->index, p->type, &all, text) : STATUS_OK;
 }

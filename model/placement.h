@@ -18,11 +18,14 @@
 
 /* As in --device. */
 typedef enum place_wish { PLACE_AUTO, PLACE_CPU, PLACE_CUDA } place_wish;
+/* As in --attention. */
+typedef enum attention_wish { ATTENTION_OWN, ATTENTION_CUDNN, ATTENTION_AUTO } attention_wish;
 
 typedef struct placement {
     const device_library *library; /* NULL: the CPU */
     int index;                     /* of the device, as this process sees it */
     backend_type type;
+    bool fused; /* attention without dropout by cuDNN */
     device_card card;
     /* the CPU's; the caller's to set */
     threads *pool;
@@ -33,6 +36,11 @@ typedef struct placement {
  * ranks may take one device. Errors: STATUS_RESOURCE (no device, with the reason), STATUS_USAGE (more ranks than devices on a node; a 16-bit type on
  * the CPU; devices of several models). */
 status place_choose(place_wish wish, backend_type type, bool share, placement *out);
+/* Collective, after place_choose; the same answer on every rank. On the CPU attention is always the own. ATTENTION_AUTO: cuDNN where every rank can, else
+ * said in the log. Errors: STATUS_USAGE (cuDNN asked for on the CPU), STATUS_RESOURCE (or where a rank cannot, with the reason). */
+status place_attention(attention_wish wish, placement *p);
+/* Bytes on the device that place_open takes; needs a library, p->library. */
+size_t place_bytes(const placement *p, const backend_limits *limits);
 /* Local. Errors as backend_open_cpu and device_library's open. */
 status place_open(const placement *p, const backend_limits *limits, backend **out);
 /* Local. What bits depend on besides the recipe; "" on the CPU, where they depend on nothing else. */

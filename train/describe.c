@@ -114,7 +114,7 @@ static status compare_runs(const trainer *t, const json_t *now, const json_t *th
         return fail(STATUS_CHECK, "%s was begun with another version of the arithmetic: continue it with the program that began it", t->o->out);
     if (place_now != place_then && !json_equal(place_now, place_then))
         return fail(STATUS_CHECK,
-                    "%s was begun on %s and would go on on %s: their bits differ, so a run stays where it was begun (--device, --micro-tokens); give another "
+                    "%s was begun on %s and would go on on %s: their bits differ, so a run stays where it was begun (--device, --attention, --micro-tokens); give another "
                     "--out to begin anew",
                     t->o->out, place_then ? json_string_value(place_then) : "the CPU", place_now ? json_string_value(place_now) : "the CPU");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

@@ -127,6 +127,9 @@ const option train_table[] = {
 
     {.name = "device", .type = OPTION_CHOICE, EXECUTION, FIELD(device), .fallback = "auto", .choices = "auto|cpu|cuda", .group = "Execution",
      .help = "where to compute: on CUDA devices, one a rank, or on the CPU; auto: on devices where every rank has one. A run stays where it was begun"},
+    {.name = "attention", .type = OPTION_CHOICE, EXECUTION, FIELD(attention), .fallback = "own", .choices = "own|cudnn|auto", .group = "Execution",
+     .help = "attention without attention dropout (scoring, validation) on a device: by the own kernel, by cuDNN's (bfloat16 and float16, from compute "
+             "capability 8.0 on), or auto: by cuDNN's where every rank has it. Belongs to the run"},
     {.name = "share-device", .type = OPTION_FLAG, EXECUTION, FIELD(share_device), .fallback = "no", .group = "Execution",
      .help = "let several ranks compute on one device: slower, for trials"},
     {.name = "micro-tokens", .type = OPTION_INT, EXECUTION, FIELD(micro_tokens), .fallback = "0", .min = 0, .max = 1 << 24,

@@ -37,7 +37,7 @@ typedef struct train_options {
     int schedule, schedule_steps;
     int64_t warmup;
     /* execution */
-    int device, type;
+    int device, type, attention;
     bool share_device;
     int64_t micro_tokens, threads, data_memory, time_limit, grace;
     int cpu;

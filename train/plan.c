@@ -72,7 +72,7 @@ static void move_to_device(const trainer *t, const backend_limits *room, plan_me
     backend_type type = t->where.type;
     int64_t own = m->optimizer / 2;
     m->gradients = (int64_t)sums_bytes(t->table, t->first_lane, t->end_lane, trainer_lane_tokens(t));
-    m->kernels = (int64_t)t->where.library->bytes(type, room);
+    m->kernels = (int64_t)place_bytes(&t->where, room);
     m->optimizer += type == TYPE_FLOAT16 ? own : 0;
     m->exchange += t->o->share_device || t->o->reduce != REDUCE_EXACT ? 0 : (int64_t)reduce_early_bytes(t->table, t->o->lanes, REDUCE_STRIPE);
     m->weights = t->table->parameters * (int64_t)(sizeof(float) + (type == TYPE_FLOAT32 ? 0 : backend_type_bytes(type)));

@@ -13,6 +13,8 @@
 
 enum { ROWS = 5, LONGEST = 37, SEED = 20240229 };
 
+static const bert_dropout dropping = {.hidden = 0.1, .attention = 0.1, .head = 0.3, .seed = SEED};
+
 typedef struct probe {
     backend *be;
     tensor_table *table;
@@ -20,6 +22,7 @@ typedef struct probe {
     bert *net;
     gradient *sum;
     batch_builder *builder;
+    bool fused; /* attention without dropout goes another way than with it */
     uint64_t hash;
 } probe;
 
@@ -67,7 +70,8 @@ static status open_probe(probe *p, const placement *where)
     p->be->ops->upload(p->be, p->parameters, p->host, bytes);
     TRY(p->be->ops->keep_parameters(p->be, p->parameters, p->table->parameters));
     TRY(bert_create(p->be, p->table, p->parameters, &limits, BERT_TRAINING, &p->net));
-    bert_set_dropout(p->net, &(bert_dropout){.hidden = 0.1, .attention = 0.1, .head = 0.3, .seed = SEED});
+    bert_set_dropout(p->net, &dropping);
+    p->fused = where->fused;
     TRY(gradient_create(p->be, p->table, limits.tokens, &p->sum));
     return batch_builder_create(limits.tokens, ROWS, 2, &p->builder);
 }
@@ -97,6 +101,13 @@ static void one_step(probe *p, int64_t t)
     bert_backward(p->net, b, p->sum);
     bert_wait_loss(p->net);
     mix(p, loss, sizeof loss);
+    if (p->fused) {
+        mix(p, score, sizeof score);
+        bert_set_dropout(p->net, &(bert_dropout){.seed = SEED});
+        bert_forward(p->net, b);
+        bert_probabilities(p->net, b, score);
+        bert_set_dropout(p->net, &dropping);
+    }
     mix(p, score, sizeof score);
     mix_floats(p, p->sum->dense, p->table->dense);
     mix_floats(p, p->sum->rows, p->sum->count * p->sum->hidden);

@@ -149,6 +149,7 @@ status trainer_open(const train_options *o, trainer *t)
     t->end_lane = deal_first_lane(comm_rank() + 1, comm_size(), o->lanes);
     t->factor = (float)(1.0 / ((double)(o->lanes * o->batch) * dataset_labels(t->train)));
     TRY(place_choose((place_wish)o->device, (backend_type)o->type, o->share_device, &t->where));
+    TRY(place_attention((attention_wish)o->attention, &t->where));
     t->micro_tokens = o->micro_tokens ? o->micro_tokens : t->where.library ? MICRO_TOKENS_DEVICE : MICRO_TOKENS_CPU;
     bert_limits limits = trainer_limits(t);
     backend_limits room = bert_backend_limits(t->table, &limits);

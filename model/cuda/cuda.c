@@ -24,6 +24,7 @@ static void close_cuda(backend *be)
         cuda_batch_close(c);
         cuda_memory_close(c);
         products_close(c->products);
+        fused_close(c->fused);
         void *const own[] = {c->scratch, c->split, c->copy};
         for (size_t i = 0; i < sizeof own / sizeof *own; i++)
             if (own[i])
@@ -74,8 +75,17 @@ static const char *const type_names[CUDA_TYPES] = {"float32", "bfloat16", "float
 
 static void identify(const gpu_properties *p, cuda_type type, const backend_limits *l, char text[DEVICE_NAME])
 {
-    snprintf(text, DEVICE_NAME, "%s sm_%d, CUDA %d.%d, %s, %s, %lld tokens a micro-batch", p->name, p->sm, p->runtime / 1000, p->runtime % 1000 / 10,
-             products_version(), type_names[type], (long long)l->tokens);
+    snprintf(text, DEVICE_NAME, "%s sm_%d, CUDA %d.%d, %s, %s, %lld tokens a micro-batch%s%s", p->name, p->sm, p->runtime / 1000,
+             p->runtime % 1000 / 10, products_version(), type_names[type], (long long)l->tokens, l->fused ? ", attention by " : "",
+             l->fused ? fused_version() : "");
+}
+
+static status can_fuse(int index, backend_type type)
+{
+    gpu_properties p;
+    TRY(gpu_describe(index, &p));
+    const char *why = fused_refuses(types[type], p.sm);
+    return why ? fail(STATUS_RESOURCE, "%s", why) : STATUS_OK;
 }
 
 static status identity(int index, backend_type type, const backend_limits *limits, char text[DEVICE_NAME])
@@ -89,7 +99,10 @@ static status identity(int index, backend_type type, const backend_limits *limit
 static void name_it(cuda_backend *c)
 {
     const gpu_properties *p = gpu_about(c->gpu);
-    snprintf(c->about, sizeof c->about, "%s, %.1f GiB, sm_%d, %s", p->name, (double)p->memory / (1 << 30), p->sm, p->bus);
+    int n = snprintf(c->about, sizeof c->about, "%s, %.1f GiB, sm_%d, %s", p->name, (double)p->memory / (1 << 30), p->sm, p->bus);
+    if (c->fused && n > 0 && (size_t)n < sizeof c->about)
+        snprintf(c->about + n, sizeof c->about - (size_t)n, ", attention without dropout by %s (engine %lld)", fused_version(),
+                 (long long)fused_engine(c->fused));
     identify(p, c->type, &c->limits, c->identity);
 }
 
@@ -101,6 +114,11 @@ static status open_parts(cuda_backend *c, int index)
         return fail(STATUS_USAGE, "%s (%s): %s; --device cpu and, on another device, --type float32 take it", gpu_about(c->gpu)->name,
                     type_names[c->type], refused);
     TRY(products_open(c->gpu, c->type, &c->products));
+    if (c->limits.fused) {
+        TRY(can_fuse(index, c->base.type));
+        TRY(fused_open(c->gpu, c->type, c->limits.heads, c->limits.hidden / c->limits.heads, c->limits.longest, &c->fused));
+        c->used += fused_bytes();
+    }
     TRY(cuda_memory_open(c));
     TRY(cuda_batch_open(c));
     TRY(cuda_gradient_open(c));
@@ -137,7 +155,8 @@ static size_t bytes(backend_type type, const backend_limits *l)
     size_t lists = CUDA_LISTS * cuda_round(CUDA_LIST), slots = CUDA_SLOTS * cuda_round(cuda_slot_bytes(l));
     size_t promises = cuda_round((size_t)l->rows * sizeof(double)) + cuda_round(CUDA_HASHES * sizeof(uint64_t)) + 256;
     size_t spare = (size_t)(CUDA_MERGE_ROWS + 1) * (size_t)l->hidden * sizeof(float);
-    return lists + slots + promises + spare + cuda_scratch_bytes(l) + cuda_split_floats(l) * sizeof(float) + products_bytes();
+    return lists + slots + promises + spare + cuda_scratch_bytes(l) + cuda_split_floats(l) * sizeof(float) + products_bytes() +
+           (l->fused ? fused_bytes() : 0);
 }
 
 static status describe(int index, device_card *card)
@@ -153,6 +172,7 @@ static status describe(int index, device_card *card)
 static const device_library library = {.version = DEVICE_LIBRARY_VERSION,
                                        .count = gpu_count,
                                        .describe = describe,
+                                       .can_fuse = can_fuse,
                                        .identity = identity,
                                        .open = open_cuda,
                                        .bytes = bytes};

@@ -8,7 +8,8 @@
 
 /* Where each array lies in a slot. */
 typedef struct layout {
-    size_t id, place, row, offset, keys, sample, label, batch_end;          /* copied by stage */
+    size_t id, place, row, offset, keys, sample, label;                     /* copied by stage */
+    size_t element, statistic, fused_queries, fused_keys, batch_end;        /* and these, for cuDNN alone */
     size_t word_first, word_token, word_target, place_first, place_token, place_target, end; /* copied by group */
 } layout;
 
@@ -30,6 +31,11 @@ static layout layout_of(const backend_limits *l)
     y.keys = put(&at, l->rows, sizeof(int32_t));
     y.sample = put(&at, l->rows, sizeof(uint64_t));
     y.label = put(&at, l->rows * l->outputs, sizeof(float));
+    const int64_t rows = l->fused ? fused_round(l->rows) : 0;
+    y.element = put(&at, l->fused ? rows + 1 : 0, sizeof(int64_t));
+    y.statistic = put(&at, l->fused ? rows + 1 : 0, sizeof(int64_t));
+    y.fused_queries = put(&at, rows, sizeof(int32_t));
+    y.fused_keys = put(&at, rows, sizeof(int32_t));
     y.batch_end = at;
     y.word_first = put(&at, l->tokens + 1, sizeof(int32_t));
     y.word_token = put(&at, l->tokens, sizeof(int32_t));
@@ -79,6 +85,28 @@ static void fill(const cuda_backend *c, const batch *b, char *host, const layout
             row[t] = (int32_t)r;
 }
 
+/* The rows as cuDNN takes them, rows of no tokens behind the last. */
+static void fill_fused(cuda_backend *c, const batch *b, const cuda_mirror *m, const layout *y)
+{
+    int64_t *element = (int64_t *)(m->host + y->element), *statistic = (int64_t *)(m->host + y->statistic);
+    int32_t *queries = (int32_t *)(m->host + y->fused_queries), *keys = (int32_t *)(m->host + y->fused_keys);
+    const int64_t rows = fused_round(b->rows);
+    for (int64_t r = 0; r <= rows; r++) {
+        const int64_t first = b->offset[r < b->rows ? r : b->rows];
+        element[r] = first * c->limits.hidden;
+        statistic[r] = first * c->limits.heads;
+    }
+    for (int64_t r = 0; r < rows; r++) {
+        queries[r] = r < b->rows ? (int32_t)(b->offset[r + 1] - b->offset[r]) : 0;
+        keys[r] = r < b->rows ? b->keys[r] : 0;
+    }
+    c->fused_rows = (fused_rows){.rows = rows,
+                                 .element = (const int64_t *)(m->there + y->element),
+                                 .statistic = (const int64_t *)(m->there + y->statistic),
+                                 .queries = (const int32_t *)(m->there + y->fused_queries),
+                                 .keys = (const int32_t *)(m->there + y->fused_keys)};
+}
+
 void cuda_batch_stage(cuda_backend *c, const batch *b)
 {
     const layout y = layout_of(&c->limits);
@@ -88,6 +116,8 @@ void cuda_batch_stage(cuda_backend *c, const batch *b)
     cuda_mirror *m = &c->slot[c->slot_at];
     gpu_mark_wait(c->gpu, m->mark);
     fill(c, b, m->host, &y);
+    if (c->fused)
+        fill_fused(c, b, m, &y);
     gpu_upload(c->gpu, m->there, m->host, y.batch_end);
     c->rows = (cuda_rows){.rows = b->rows,
                           .tokens = b->tokens,

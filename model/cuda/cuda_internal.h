@@ -1,4 +1,4 @@
-/* What the sources of the CUDA back end share. Private to model/cuda. No header of CUDA's is needed here: the doors (gpu.h, product.h, link.h) and
+/* What the sources of the CUDA back end share. Private to model/cuda. No header of CUDA's is needed here: the doors (gpu.h, product.h, fused.h, link.h) and
  * kernels.h stand between.
  *
  *     cuda_backend *c = cuda_of(be);
@@ -7,6 +7,7 @@
 #ifndef FRETSAW_MODEL_CUDA_CUDA_INTERNAL_H
 #define FRETSAW_MODEL_CUDA_CUDA_INTERNAL_H
 
+#include "model/cuda/fused.h"
 #include "model/cuda/gpu.h"
 #include "model/cuda/kernels.h"
 #include "model/cuda/link.h"
@@ -33,6 +34,7 @@ typedef struct cuda_backend {
     backend base; /* first: a backend * is a cuda_backend * */
     gpu *gpu;
     products *products;
+    fused *fused; /* attention without dropout by cuDNN; NULL: by the own kernel */
     link_ranks *link;
     cuda_type type;
     backend_limits limits;
@@ -53,6 +55,7 @@ typedef struct cuda_backend {
     cuda_mirror slot[CUDA_SLOTS];
     int slot_at;
     cuda_rows rows;
+    fused_rows fused_rows; /* the same for cuDNN, where that is asked for */
     const batch *given; /* of the last stage: only to compare addresses */
     int32_t *group_of;  /* V: while tokens are sorted, the group of a row; else -1 */
     /* lists of row numbers */

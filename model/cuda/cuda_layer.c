@@ -90,11 +90,21 @@ void cuda_residual_norm_back(backend *be, const batch *b, int64_t H, const float
                                                                       .scratch = c->scratch});
 }
 
+/* cuDNN draws no mask of ours. Forward and back must take the same way. */
+static bool fused_does(const cuda_backend *c, const dropout *drop)
+{
+    return c->fused && (!drop || drop->threshold == 0);
+}
+
 void cuda_attention(backend *be, const batch *b, int64_t H, int64_t N, const float *q, const float *k, const float *v, const dropout *drop,
                     float *out, float *row_max, float *row_sum)
 {
     cuda_backend *c = cuda_of(be);
     (void)b;
+    if (fused_does(c, drop)) {
+        fused_run(c->fused, &c->fused_rows, q, k, v, out, row_max);
+        return;
+    }
     cuda_attention_forward(gpu_stream(c->gpu), &(cuda_attention_args){.type = c->type,
                                                                       .rows = &c->rows,
                                                                       .heads = N,
@@ -125,7 +135,7 @@ void cuda_attention_back(backend *be, const batch *b, int64_t H, int64_t N, cons
                                                                        .v = v,
                                                                        .out = (float *)out,
                                                                        .row_max = (float *)row_max,
-                                                                       .row_sum = (float *)row_sum,
+                                                                       .row_sum = fused_does(c, drop) ? NULL : (float *)row_sum,
                                                                        .dout = dout,
                                                                        .dq = dq,
                                                                        .dk = dk,

@@ -129,7 +129,7 @@ typedef struct cuda_attention_args {
 } cuda_attention_args;
 
 void cuda_attention_forward(cuda_stream stream, const cuda_attention_args *a);
-/* Reads out, row_max, row_sum. Three launches: out . dout, then dk and dv, then dq. */
+/* Reads out, row_max, row_sum; row_sum NULL: row_max is the logarithm of the softmax's whole sum. Three launches: out . dout, then dk and dv, then dq. */
 void cuda_attention_backward(cuda_stream stream, const cuda_attention_args *a);
 
 /* ---- head: x and dx are activations, the rest float32 ---- */

@@ -52,7 +52,7 @@ FRETSAW_TWIN_DEVICES=0 train 1 auto "${base[@]}" || wrong "auto without a device
 same_run cpu auto "auto without a device"
 if [ -n "$mpi" ]; then
     FRETSAW_TWIN_DEVICES=1 expect 2 "start at most one rank a device" train 2 none "${base[@]}" --device cuda
-    FRETSAW_TWIN_DEVICES=1 train 2 shared "${base[@]}" --share-device || wrong "shared: $(said)"
+    FRETSAW_TWIN_DEVICES=1 train 2 shared "${base[@]}" --share-device || wrong "shared: $(head -c 600 "$scratch/log")"
     same_run float32 shared "two ranks on one device"
 fi
 
@@ -73,4 +73,43 @@ for pair in on-device:1e-5 in-half:2e-2; do
     paste -d, "$scratch/on-cpu.csv" "$scratch/${pair%:*}.csv" | awk -F, -v most="${pair#*:}" \
         'NR > 1 { d = $2 > $4 ? $2 - $4 : $4 - $2; if (d > most) bad = 1 } END { exit bad || NR != 13 }' || wrong "scores ${pair%:*} are not those of the CPU"
 done
+
+# cuDNN's attention, by its stand-in: in scoring, and in training without attention dropout. A run stays with what it began with.
+expect 2 "is for devices" train 1 none "${base[@]}" --device cpu --attention cudnn
+mkdir "$scratch/no-cudnn" && echo none >"$scratch/no-cudnn/libcudnn.so.9"
+without() { LD_LIBRARY_PATH=$scratch/no-cudnn${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$@"; }
+if [ "${FRETSAW_STAND_IN:-}" = cudnn ]; then
+    score by-cudnn 1 --type bfloat16 --attention cudnn
+    grep -q "attention by cuDNN 9.19.0" "$scratch/by-cudnn.csv.provenance.json" || wrong "the scores do not say who computed attention"
+    paste -d, "$scratch/on-cpu.csv" "$scratch/by-cudnn.csv" | awk -F, 'NR > 1 { d = $2 > $4 ? $2 - $4 : $4 - $2; if (d > 2e-2) bad = 1 } END { exit bad || NR != 13 }' ||
+        wrong "scores with cuDNN's attention are not those of the CPU"
+    plain=("${base[@]}" --type bfloat16 --attention-dropout 0)
+    train 1 own "${plain[@]}" || wrong "own attention: $(said)"
+    train 1 fused "${plain[@]}" --attention cudnn || wrong "cuDNN's attention: $(said)"
+    grep -q "attention without dropout by cuDNN 9.19.0 (engine 4)" "$scratch/log" || wrong "train does not say who computes attention: $(said)"
+    grep -q "attention by cuDNN 9.19.0" "$scratch/fused/run.json" || wrong "run.json does not say who computes attention"
+    close_runs own fused 1e-2
+    cmp -s "$scratch/own/metrics.jsonl" "$scratch/fused/metrics.jsonl" && wrong "cuDNN's attention changed nothing: was it used?"
+    train 1 own-padded "${plain[@]}" --pooling padded --attention own || wrong "own attention, padded: $(said)"
+    train 1 fused-padded "${plain[@]}" --pooling padded --attention cudnn || wrong "cuDNN's attention, padded: $(said)"
+    close_runs own-padded fused-padded 1e-3
+    taken=$(sed -n 's/.*memory taken on a device: \([0-9.]*\) MB.*/\1/p' "$scratch/log")
+    train 1 none "${plain[@]}" --pooling padded --attention cudnn --plan || wrong "plan: $(said)"
+    awk -v taken="${taken:-0}" '/together, on the device/ { plan = $5; n++ } END { exit n != 1 || plan < taken || plan - taken > 0.5 }' "$scratch/log" ||
+        wrong "a device holds $taken MB, and --plan says: $(grep 'on the device' "$scratch/log")"
+    train "$several" fused-several "${plain[@]}" --attention auto || wrong "cuDNN's attention at $several ranks: $(said)"
+    same_run fused fused-several "cuDNN's attention at $several ranks"
+    without train 1 auto-own "${plain[@]}" --attention auto || wrong "auto without cuDNN: $(said)"
+    grep -q "by the own kernel on all devices, since there is no cuDNN 9 here" "$scratch/log" || wrong "auto does not say that it goes without cuDNN: $(said)"
+    same_run own auto-own "auto without cuDNN"
+    without expect 5 "there is no cuDNN 9 here" train 1 none "${plain[@]}" --attention cudnn
+    expect 5 "takes bfloat16 and float16" train 1 none "${base[@]}" --attention cudnn
+    FRETSAW_TWIN_SM=75 expect 5 "compute capability 8.0" train 1 none "${base[@]}" --type float16 --attention cudnn
+    FRETSAW_STAND_CUDNN=91400 expect 5 "older than 9.15" train 1 none "${plain[@]}" --attention cudnn
+    FRETSAW_TWIN_LOST=300 train 1 stays "${plain[@]}" --attention cudnn
+    expect 6 "a run stays where it was begun" train 1 stays "${plain[@]}"
+    FRETSAW_STAND_CUDNN=92000 expect 6 "a run stays where it was begun" train 1 stays "${plain[@]}" --attention cudnn
+    train 1 stays "${plain[@]}" --attention cudnn || wrong "resumed with cuDNN: $(said)"
+    same_run fused stays "lost and resumed with cuDNN"
+fi
 finish

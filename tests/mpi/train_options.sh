@@ -20,7 +20,7 @@ declare -A other=(
     [head-dropout]="2 0.2" [lr]="2 2e-3" [scale-lr]="2 2" [beta1]="2 0.8" [beta2]="2 0.99" [epsilon]="2 1e-7" [weight-decay]="2 0.01" [schedule]="2 constant"
     [schedule-steps]="2 rows" [warmup]="2 2"
     [train]="same $scratch/shape/train" [valid]="same $scratch/shape/valid" [config]="same $scratch/shape" [vocab]="same $scratch/shape/vocab.txt"
-    [order]="same $scratch/shape/order" [checkpoint-every]="same 1" [checkpoint-minutes]="same 1" [keep]="same 3" [device]="same cpu" [share-device]="same"
+    [order]="same $scratch/shape/order" [checkpoint-every]="same 1" [checkpoint-minutes]="same 1" [keep]="same 3" [device]="same cpu" [share-device]="same" [attention]="same auto"
     [micro-tokens]="same 64" [threads]="same 2" [cpu]="same plain" [data-memory]="same 4K" [time-limit]="same 1h" [grace]="same 5s" [profile]="same"
     [log]="same $scratch/said" [quiet]="same"
     # Tried below: reshuffle, type, init, init-from, model. Of no run that goes on:

@@ -42,6 +42,14 @@ else
     for name in "tiny: training" "tiny: scoring" "the recipe" PyTorch; do
         verdict "$name" said
     done
+    if [ "${FRETSAW_STAND_IN:-}" = cudnn ]; then
+        verdict "cuDNN: loss against the CPU" reached
+        verdict "cuDNN: gradient against the CPU" reached
+        verdict "cuDNN: repeats with other bits" reached
+        verdict "scoring with cuDNN beside the own" said
+    else
+        verdict "cuDNN's attention" said
+    fi
 fi
 [ $failures = 0 ] && echo ok
 exit $((failures > 0))

@@ -27,6 +27,24 @@ if(FRETSAW_CUDA_FOUND)
   target_include_directories(test_cuda_products SYSTEM PRIVATE ${FRETSAW_CUBLASLT_INCLUDE})
 endif()
 
+# The door to cuDNN over a stand-in that is built under the library's name (model/cuda/CMakeLists.txt).
+if(TARGET fretsaw_cudnn_host AND TARGET fretsaw_cuda_case)
+  set(cuda ${PROJECT_SOURCE_DIR}/model/cuda)
+  fretsaw_test(cuda_fused SOURCES unit/cuda_fused_test.c support/gpu_host.c ${cuda}/fused_cudnn.c ${cuda}/fused_plan.c
+               LINK fretsaw_cuda_case fretsaw_common ${CMAKE_DL_LIBS})
+  target_include_directories(test_cuda_fused SYSTEM PRIVATE ${FRETSAW_CUDNN_INCLUDE} ${FRETSAW_CUBLASLT_INCLUDE})
+  set_target_properties(test_cuda_fused PROPERTIES BUILD_RPATH ${CMAKE_BINARY_DIR}/tests/cudnn)
+  add_dependencies(test_cuda_fused fretsaw_cudnn_host)
+  # And the plan over the real library, where there is one.
+  add_library(fretsaw_libcuda_host SHARED support/libcuda_host.c)
+  set_target_properties(fretsaw_libcuda_host PROPERTIES OUTPUT_NAME cuda SOVERSION 1 LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/libcuda)
+  fretsaw_test(cuda_fused_plan SOURCES unit/cuda_fused_plan_test.c ${cuda}/fused_plan.c LINK fretsaw_support fretsaw_common ${CMAKE_DL_LIBS}
+               LABELS "unit;release-only")
+  target_compile_definitions(test_cuda_fused_plan PRIVATE FRETSAW_LIBCUDA_HOST="$<TARGET_FILE:fretsaw_libcuda_host>")
+  target_include_directories(test_cuda_fused_plan SYSTEM PRIVATE ${FRETSAW_CUDNN_INCLUDE} ${FRETSAW_CUBLASLT_INCLUDE})
+  add_dependencies(test_cuda_fused_plan fretsaw_libcuda_host)
+endif()
+
 # Which architectures are left to a CUDA that does not know all.
 foreach(pair 12.4=75,90 12.9=75,90,100 13.0=75,90,100)
   string(REPLACE "=" ";" pair ${pair})

@@ -177,7 +177,7 @@ void cuda_case_begin(cuda_case *c, cuda_type type, const cuda_shape *shape, doub
     for (uint32_t site = 0; site < 5; site++)
         c->drop[site] = (dropout){(uint32_t)(drop * 0x1p32), (float)(1 / (1 - drop)), seed, CASE_LAYER, site};
     make_rows(c);
-    backend_limits limits = {c->T, c->B, c->shape.longest, c->H, c->N, 4 * c->H, CASE_VOCABULARY, c->C};
+    backend_limits limits = {c->T, c->B, c->shape.longest, c->H, c->N, 4 * c->H, CASE_VOCABULARY, c->C, false};
     const char *no = cuda_kernels_refuse(&limits, type, 80);
     ck_assert_msg(no == NULL, "%s", no);
     c->scratch = case_launch_bytes(c, cuda_scratch_bytes(&limits));

@@ -35,7 +35,7 @@ __device__ __forceinline__ query_numbers numbers_of(const attention_view &a, con
     if (query < p.length) {
         const int64_t at = (p.first + query) * a.heads + p.head;
         q.shift = a.row_max[at] * 1.44269504f;
-        q.inverse = 1.0f / a.row_sum[at];
+        q.inverse = a.row_sum ? 1.0f / a.row_sum[at] : 1.0f;
         q.delta = a.delta[at];
     }
     return q;
