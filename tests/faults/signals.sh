@@ -71,7 +71,35 @@ for signal in TERM INT HUP; do
     wait_for launcher $(($(lines launcher) + 3))
     kill -$signal "$(pgrep -P $job)"
     ended 75 "SIG$signal to jobs/mpirun.sh" $job
-    grep -q "everything saved" "$scratch/log" || wrong "SIG$signal to jobs/mpirun.sh: $(said)"
+    tail -n 4 "$scratch/log" | grep -q "everything saved" || wrong "SIG$signal to jobs/mpirun.sh: $(cat "$scratch/log")"
+    grep -q "jobs/mpirun.sh: the ranks are told" "$scratch/log" || wrong "SIG$signal to jobs/mpirun.sh is not told"
+    grep -E "Primary job|non-zero|Forwarding" "$scratch/log" && wrong "mpirun's words about an exit code of ours"
+done
+
+# Of what mpirun says only its words about such a code stay away, and only where the code is one of the programs'.
+cat >"$scratch/mpirun" <<'S'
+#!/bin/bash
+rule=$(printf '%074d' 0 | tr 0 -)
+block() { printf '%s\n' "$rule" "$@" "$rule" >&2; }
+echo "from a rank" >&2
+block "mpirun was unable to find the specified executable file, and therefore" "" "Executable: any"
+block "Primary job  terminated normally, but 1 process returned" "a non-zero exit code. Per user-direction, the job has been aborted."
+echo "$rule" >&2
+echo "a table's line" >&2
+block "mpirun detected that one or more processes exited with non-zero status, thus causing" "the job to be terminated. The first process to do so was:" "" \
+    "  Process name: [[1,1],0]" "  Exit code:    $2"
+printf "no end" >&2
+exit "$2"
+S
+chmod +x "$scratch/mpirun"
+for code in 75 3 9 0; do
+    PATH=$scratch:$PATH "$scratch/mpirun" any $code 2>"$scratch/whole"
+    PATH=$scratch:$PATH "$root/jobs/mpirun.sh" any $code 2>"$scratch/part"
+    [ $? = $code ] || wrong "exit $? of jobs/mpirun.sh, not $code"
+    case $code in
+        75 | 3) [ "$(wc -l <"$scratch/part")" = 9 ] && ! grep -E "Primary|detected|Exit code" "$scratch/part" ;;
+        *) cmp <(sort "$scratch/whole") <(sort "$scratch/part") ;;
+    esac || wrong "lines of mpirun with code $code: $(cat "$scratch/part")"
 done
 
 # mpirun 4.1 may stay for good after a rank has died in the start; what shows it are ranks that have ended and are not taken note of.
