@@ -3,6 +3,7 @@
 #   jobs/setup.sh build test
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/progress.sh"
 [ $# -gt 0 ] || set -- build
 missing=()
 while read -r kind name; do
@@ -15,8 +16,10 @@ if [ "$(id -u)" != 0 ]; then
     command -v sudo >/dev/null || { echo "setup: packages are missing (${missing[*]}); run this as root, or install sudo" >&2; exit 4; }
     as_root=(sudo)
 fi
-echo "setup: installing ${missing[*]}"
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=500 -q "$@" >"$log" 2>&1; }
-apt update && apt install -y --no-install-recommends "${missing[@]}" || { tail -n 20 "$log" >&2; echo "setup: apt-get failed; see above" >&2; exit 4; }
+log=$(mktemp "${TMPDIR:-/tmp}/fretsaw-setup-XXXXXX.log")
+echo "setup: installing ${missing[*]} (from the network, mostly a minute or two; log: $log)"
+[ ${#as_root[@]} = 0 ] || sudo true # asks for the password, where it does, before anything else is shown
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=500 -q "$@"; }
+both() { apt update && apt install -y --no-install-recommends "${missing[@]}"; }
+with_progress "$log" "setup: apt-get" both || { tail -n 20 "$log" >&2; echo "setup: apt-get failed; see above, the whole log is $log" >&2; exit 4; }
+rm -f "$log"

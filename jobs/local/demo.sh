@@ -13,9 +13,9 @@ say() { printf '\n== %s (%d s)\n' "$*" $((SECONDS - begin)); }
 
 bin=${BIN:-build/release/bin}
 if [ -z "${BIN:-}" ]; then
-    say "1. packages"
+    say "1. packages: those of Debian that are missing"
     jobs/setup.sh build
-    say "2. build"
+    say "2. build: some 250 files, one to three minutes on two cores; log: build/release/build.log"
     # The device back end takes minutes to compile: only where a device is.
     cuda=OFF
     [ ! -e /dev/nvidiactl ] || cuda=AUTO
@@ -25,21 +25,21 @@ fi
 launch=(mpirun -np "$ranks")
 mkdir -p "$out"
 
-say "3. preprocess: CSVs to tokens"
+say "3. preprocess: CSVs to tokens, seconds"
 for set in train:sample/train-first.csv,sample/train-second.csv valid:sample/validation.csv test:sample/test.csv; do
     IFS=, read -ra files <<<"${set#*:}"
     "${launch[@]}" "$bin/preprocess" --vocab sample/model --out "$out/tokens/${set%%:*}" "${files[@]}"
 done
 
-say "4. shard: shuffled zstd HDF5 shards"
+say "4. shard: shuffled zstd HDF5 shards, seconds"
 "${launch[@]}" "$bin/shard" --out "$out/shards/train" --shards 4 --seed 42 "$out/tokens/train"
 "${launch[@]}" "$bin/shard" --out "$out/shards/valid" --shards 1 --shuffle no "$out/tokens/valid"
 "${launch[@]}" "$bin/shard" --out "$out/shards/test" --shards 2 --shuffle no "$out/tokens/test"
 
-say "5. train: a small BERT from random weights"
+say "5. train: a small BERT from random weights, half a minute"
 "${launch[@]}" "$bin/train" --recipe recipes/tiny.conf --config sample/model --train "$out/shards/train" --valid "$out/shards/valid" --out "$out/run"
 
-say "6. infer: submission.csv"
+say "6. infer: submission.csv, seconds"
 "${launch[@]}" "$bin/infer" --run "$out/run" --input "$out/shards/test" --sample-submission sample/sample_submission.csv \
     --truth sample/test_labels.csv --out "$out/submission.csv" --report "$out/report.json"
 "$bin/infer" --validate "$out/submission.csv" --sample-submission sample/sample_submission.csv
