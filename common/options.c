@@ -1,4 +1,5 @@
 #include "common/options.h"
+#include "common/share.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -340,11 +341,15 @@ done:
 
 static status read_recipe(const option_program *program, const option *table, const char *path)
 {
-    char *text;
+    char *text, *found;
     size_t bytes;
-    TRY(file_read_all(path, 1 << 20, &text, &bytes));
-    status st = read_recipe_text(program, table, path, text, false);
-    free(text);
+    TRY(share_find(path, &found));
+    status st = file_read_all(found, 1 << 20, &text, &bytes);
+    if (st == STATUS_OK) {
+        st = read_recipe_text(program, table, found, text, false);
+        free(text);
+    }
+    free(found);
     return st;
 }
 

@@ -43,7 +43,8 @@ static void wrap(const char *text, int indent, int width)
 
 const option options_general[] = {
     {.name = "recipe", .type = OPTION_TEXT, .unit = "FILE",
-     .help = "options from the section of this name in FILE, one 'name = value' a line; the command line is stronger"},
+     .help = "options from the section of this name in FILE, one 'name = value' a line; the command line is stronger. A FILE that is not there is looked "
+             "for among those that came along: recipes/jigsaw-mbert.conf"},
     {.name = "quiet", .type = OPTION_FLAG, .help = "no progress, only warnings and results"},
     {.name = "log", .type = OPTION_TEXT, .unit = "FILE",
      .help = "append what is said and the progress to FILE, as plain lines with the time (also under --quiet)"},

@@ -9,6 +9,8 @@ VALID_CSV=validation.csv                 # empty: train without validation
 TEST_CSV=test.csv
 SAMPLE_SUBMISSION=sample_submission.csv
 
+LABELS=""                                # label columns of the training and validation CSVs, as "rude,threat"; empty: toxic or target
+
 # Options of the stages, beyond those above
 PREPROCESS_OPTIONS=""
 SHARD_OPTIONS="--shards 64 --sample 200000 --seed 42"

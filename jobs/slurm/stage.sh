@@ -115,9 +115,10 @@ show_gpus() {
 # ---- stages ----
 
 one_set() { # NAME CSVS...
-    local set=$1
+    local set=$1 labels=()
     shift
-    launch preprocess --vocab "$VOCAB" --out "$WORK/tokens/$set" $PREPROCESS_OPTIONS "$@"
+    [ -z "${LABELS:-}" ] || [ "$set" = test ] || labels=(--labels "$LABELS") # a test set may lack them
+    launch preprocess --vocab "$VOCAB" --out "$WORK/tokens/$set" $PREPROCESS_OPTIONS "${labels[@]}" "$@"
 }
 
 run_preprocess() {

@@ -23,10 +23,14 @@ here=$(cd "$(dirname "$0")" && pwd)
 case " ${STAGES[*]} " in *" $from "*) ;; *) echo "submit: --from $from: the stages are ${STAGES[*]}" >&2; exit 2 ;; esac
 [[ $FOLDS =~ ^([2-9]|[1-9][0-9]+)?$ ]] || { echo "submit: FOLDS=$FOLDS: a number from 2 is needed, or nothing" >&2; exit 2; }
 
+case " ${PREPROCESS_OPTIONS:-}" in *' --labels'*) echo "submit: --labels in PREPROCESS_OPTIONS would be asked of the test CSV, too: set LABELS instead" >&2; exit 2 ;; esac
+
 missing=()
 programs=("$BIN"/{preprocess,shard,train,infer})
 [ -z "${CONTAINER:-}" ] || programs=("$CONTAINER")
-for file in "${programs[@]}" "$VOCAB/vocab.txt" $TRAIN_CSV $VALID_CSV $TEST_CSV "$SAMPLE_SUBMISSION"; do
+vocabulary=$VOCAB
+[ ! -d "$VOCAB" ] || [ -e "$VOCAB/tokenizer.json" ] || vocabulary=$VOCAB/vocab.txt
+for file in "${programs[@]}" "$vocabulary" $TRAIN_CSV $VALID_CSV $TEST_CSV "$SAMPLE_SUBMISSION"; do
     [ -e "$file" ] || missing+=("$file")
 done
 [ ${#missing[@]} = 0 ] || { echo "submit: not found: ${missing[*]}; correct $1 (paths are taken from the folder you submit in)" >&2; exit 3; }

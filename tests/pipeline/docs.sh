@@ -106,7 +106,8 @@ json.dump(config, open("begin/config.json", "w"))
 for name in ("vocab.txt", "tokenizer_config.json"):
     shutil.copy(f"{sample}/model/{name}", "begin")
 P
-    ln -s "$source/recipes" "$source/jobs" .
+    ln -s "$source/jobs" .
+    [ -d "$bin/../../../recipes" ] || ln -s "$source/recipes" . # else the programs find them from any folder
     # A pretrained model, to those who read its files: what one step makes of random weights.
     "$bin/preprocess" --quiet --vocab begin --out begin/tokens validation.csv >/dev/null
     "$bin/train" --quiet --init random --config begin/config.json --lanes 2 --batch 8 --max-steps 1 --train begin/tokens --out begin/run

@@ -39,6 +39,19 @@ exits 4 elsewhere/fretsaw share
 mkdir -p moved/share/fretsaw/recipes
 [ "$(elsewhere/fretsaw share)" = "$(realpath moved/share/fretsaw)" ] || wrong "share"
 
+# A recipe that is not in the working folder is one of those that came along.
+printf '[shard]\nshards = none\n' >moved/share/fretsaw/recipes/own.conf
+exits 2 elsewhere/fretsaw shard --recipe recipes/own.conf
+says 'share/fretsaw/recipes/own.conf, line 2: --shards'
+exits 2 "$build/bin/train" --recipe recipes/tiny.conf
+says '--train DIR is missing'
+mkdir recipes
+printf '[train]\nbatch = none\n' >recipes/tiny.conf
+exits 2 "$build/bin/train" --recipe recipes/tiny.conf
+says '^train: recipes/tiny.conf, line 2: --batch'
+exits 3 "$build/bin/train" --recipe recipes/none.conf
+says 'recipes/none.conf'
+
 # Every option of --help is on the page and among the words.
 for name in preprocess shard train infer report doctor; do
     "$build/bin/$name" --help | grep -oE '^  --[a-z0-9-]+' | tr -d ' ' >options

@@ -24,6 +24,15 @@ dry_run() {
     [ "$(grep -c "'--nodes=1'" plan)" = 1 ] && [ "$(grep -c "'--partition=all'" plan)" = 3 ] || { cat plan; wrong "the others' resources"; }
     "$source/jobs/slurm/submit.sh" --dry-run --from train dry.settings >plan
     [ "$(grep -c sbatch plan)" = 2 ] && ! head -n 1 plan | grep -q dependency || { cat plan; wrong "--from train"; }
+    settings labels 'PREPROCESS_OPTIONS="--labels rude"'
+    ! "$source/jobs/slurm/submit.sh" --dry-run labels.settings 2>said || wrong "--labels for all sets"
+    grep -q "set LABELS instead" said || wrong "--labels for all sets: $(cat said)"
+    settings none "VOCAB=$PWD"
+    ! "$source/jobs/slurm/submit.sh" --dry-run none.settings 2>said || wrong "a folder without a vocabulary"
+    grep -q "not found: $PWD/vocab.txt" said || wrong "a folder without a vocabulary: $(cat said)"
+    touch tokenizer.json
+    "$source/jobs/slurm/submit.sh" --dry-run none.settings >/dev/null || wrong "a folder with a tokenizer.json"
+    rm tokenizer.json
     ! "$source/jobs/slurm/submit.sh" --from training dry.settings 2>/dev/null || wrong "--from of no stage"
     settings folds 'FOLDS=5 SEEDS="1 2" MEMBERS_AT_ONCE=4'
     "$source/jobs/slurm/submit.sh" --dry-run folds.settings >plan
@@ -88,7 +97,7 @@ with_mpirun() {
     say "mpirun, modules, no validation, the batch script told to stop"
     module() { echo "module $*"; }
     export -f module
-    settings mpirun LAUNCHER=mpirun VALID_CSV= 'MODULES="openmpi/4 hdf5"'
+    settings mpirun LAUNCHER=mpirun 'LABELS="toxic|target"' VALID_CSV= 'MODULES="openmpi/4 hdf5"'
     submit mpirun
     until_it_trains mpirun
     hold mpirun/run
