@@ -96,9 +96,11 @@ typedef struct backend_ops {
     void (*linear_gelu_backward_input)(backend *be, int64_t T, int64_t I, int64_t O, const float *dy, const float *weight, const float *pre, float *dpre);
     /* dweight += dy^T x, dbias += column sums of dy (fmaf(1, dy, sum) in token order). */
     void (*linear_backward_weight)(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, float *dweight, float *dbias);
-    /* dweight = dy^T x: linear_backward_weight on a dweight of zeros, the same bits, whatever it holds; dbias is added to. May be NULL: then a lane's
-     * gradient is cleared before it is added to. */
-    void (*linear_begin_weight)(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, float *dweight, float *dbias);
+    /* linear_backward_weight at the ends of a lane, the same bits with less memory moved. `begin`: dweight is taken for zeros, whatever it holds. `folds` > 0: it is
+     * the lane's last, and joins sums of lanes: value = fold[i] + value for i = 0 .. folds - 1, kept in the last of them (O x I each); dweight and the others hold
+     * anything after. dbias is only added to. May be NULL: then gradients are cleared before and added after. */
+    void (*linear_fold_weight)(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, float *dweight, float *dbias, bool begin,
+                               int folds, float *const *fold);
     /* dpre = dy * gelu'(pre), n elements; may run in place (dpre == dy). */
     void (*gelu_backward)(backend *be, int64_t n, const float *pre, const float *dy, float *dpre);
 

@@ -15,13 +15,14 @@ static float *layer_gradient(const bert *net, gradient *g, int64_t layer, int wh
     return g->dense + tensor_layer(net->table, layer, which)->gradient;
 }
 
-/* A lane's first micro-batch overwrites what the gradient of a weight holds, where the back end can. */
 static void backward_weight(bert *net, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, gradient *g, int64_t layer, int which)
 {
     const backend_ops *ops = net->be->ops;
-    float *weight = layer_gradient(net, g, layer, which), *bias = layer_gradient(net, g, layer, which + 1);
-    if (!g->begun && ops->linear_begin_weight)
-        ops->linear_begin_weight(net->be, T, I, O, x, dy, weight, bias);
+    float *weight = layer_gradient(net, g, layer, which), *bias = layer_gradient(net, g, layer, which + 1), *fold[TREE_DEPTH];
+    for (int i = 0; i < g->folds; i++)
+        fold[i] = g->fold[i] + (weight - g->dense);
+    if (ops->linear_fold_weight)
+        ops->linear_fold_weight(net->be, T, I, O, x, dy, weight, bias, !g->begun, g->folds, fold);
     else
         ops->linear_backward_weight(net->be, T, I, O, x, dy, weight, bias);
 }

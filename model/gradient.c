@@ -65,28 +65,47 @@ void gradient_free(gradient *g)
     free(g);
 }
 
-static int64_t zero_part(gradient *g, int64_t first, int64_t end)
+/* The runs of the dense part that are not weights of a layer, one after the other: false when there are no more. */
+typedef struct rest {
+    int64_t next; /* of the layers' weights */
+    int64_t first, end;
+} rest;
+
+static bool next_rest(const tensor_table *table, rest *r)
 {
-    if (first < end)
-        g->be->ops->zero(g->be, g->dense + first, (size_t)(end - first) * sizeof(float));
-    return end - first;
+    static const int weights[] = {LAYER_QUERY_WEIGHT, LAYER_KEY_WEIGHT, LAYER_VALUE_WEIGHT, LAYER_PROJECT_WEIGHT, LAYER_UP_WEIGHT, LAYER_DOWN_WEIGHT};
+    const int64_t count = sizeof weights / sizeof *weights, all = table->config.layers * count;
+    const tensor *before = r->next > 0 ? tensor_layer(table, (r->next - 1) / count, weights[(r->next - 1) % count]) : NULL;
+    r->first = before ? before->gradient + before->count : 0;
+    r->end = r->next < all ? tensor_layer(table, r->next / count, weights[r->next % count])->gradient : table->dense;
+    return r->next++ <= all;
 }
 
-/* The dense part, without the weights that the first micro-batch overwrites. Returns the floats. */
+/* Returns the floats. */
 static int64_t zero_dense(gradient *g)
 {
-    static const int overwritten[] = {LAYER_QUERY_WEIGHT, LAYER_KEY_WEIGHT, LAYER_VALUE_WEIGHT, LAYER_PROJECT_WEIGHT, LAYER_UP_WEIGHT, LAYER_DOWN_WEIGHT};
-    int64_t at = 0, zeroed = 0;
-    if (!g->be->ops->linear_begin_weight)
-        return zero_part(g, 0, g->dense_count);
-    for (int64_t layer = 0; layer < g->table->config.layers; layer++) {
-        for (size_t i = 0; i < sizeof overwritten / sizeof *overwritten; i++) {
-            const tensor *t = tensor_layer(g->table, layer, overwritten[i]);
-            zeroed += zero_part(g, at, t->gradient);
-            at = t->gradient + t->count;
-        }
+    int64_t zeroed = 0;
+    if (!g->be->ops->linear_fold_weight) {
+        g->be->ops->zero(g->be, g->dense, (size_t)g->dense_count * sizeof(float));
+        return g->dense_count;
     }
-    return zeroed + zero_part(g, at, g->dense_count);
+    for (rest r = {0}; next_rest(g->table, &r); zeroed += r.end - r.first)
+        g->be->ops->zero(g->be, g->dense + r.first, (size_t)(r.end - r.first) * sizeof(float));
+    return zeroed;
+}
+
+void gradient_add_rest(gradient *to, const gradient *from)
+{
+    for (rest r = {0}; next_rest(to->table, &r);)
+        to->be->ops->add(to->be, to->dense + r.first, from->dense + r.first, r.end - r.first);
+}
+
+int64_t gradient_folded_floats(const tensor_table *table)
+{
+    int64_t left = table->dense;
+    for (rest r = {0}; next_rest(table, &r);)
+        left -= r.end - r.first;
+    return left;
 }
 
 int64_t gradient_begin(gradient *g, const int32_t *ids, int64_t n)
@@ -109,6 +128,7 @@ int64_t gradient_begin(gradient *g, const int32_t *ids, int64_t n)
         g->marked[word] = 0;
     }
     g->begun = false;
+    g->folds = 0;
     g->be->ops->zero(g->be, g->rows, (size_t)(g->count * g->hidden) * sizeof(float));
     return g->count * g->hidden + zero_dense(g);
 }

@@ -9,8 +9,8 @@
  * The sparse table is keyed by token id, ascending, and set up for the whole lane before its first micro-batch, so that the
  * sums over a lane's tokens run on through micro-batches and don't depend on how the lane is cut. [PAD] has no row. Local.
  *
- * Where the back end has linear_begin_weight, the layers' weights, nearly all of the dense part, are not zeroed: the lane's first micro-batch overwrites
- * them. Until then they hold what the lane before left.
+ * Where the back end has linear_fold_weight, the layers' weights, nearly all of the dense part, are not zeroed: the lane's first micro-batch overwrites
+ * them. And with `folds` set before its last micro-batch, they join sums of lanes as they are made and are not kept in this gradient at all.
  */
 #ifndef FRETSAW_MODEL_GRADIENT_H
 #define FRETSAW_MODEL_GRADIENT_H
@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "common/status.h"
+#include "common/tree.h"
 #include "model/backend.h"
 #include "model/tensors.h"
 
@@ -28,6 +29,8 @@ typedef struct gradient {
     int32_t *ids; /* host; `count` ids, ascending */
     int64_t count, capacity, hidden, dense_count;
     bool begun; /* a micro-batch has been added since gradient_begin: bert_backward says so */
+    int folds;  /* for the lane's last micro-batch: dense parts that the layers' weights join, the newest first (0: none) */
+    float *fold[TREE_DEPTH];
     /* Private: */
     backend *be;
     const tensor_table *table; /* borrowed */
@@ -44,6 +47,10 @@ size_t gradient_bytes(const tensor_table *table, int64_t lane_tokens);
 /* Zeroes the dense part (see above) and the rows, and sets up one row for each different id of the n given but [PAD]. Ids are below V. Returns the floats
  * that were zeroed. */
 int64_t gradient_begin(gradient *g, const int32_t *ids, int64_t n);
+/* to += from over the dense part without the layers' weights: what is left to add when these have been folded. */
+void gradient_add_rest(gradient *to, const gradient *from);
+/* Floats of the layers' weights. */
+int64_t gradient_folded_floats(const tensor_table *table);
 /* The row of an id in this lane, or -1. */
 int32_t gradient_slot(const gradient *g, int32_t id);
 

@@ -9,6 +9,7 @@
 #include "common/comm.h"
 #include "common/log.h"
 #include "model/cpu/cpu.h"
+#include "model/cpu/gemm.h"
 #include "train/machines.h"
 #include "train/traffic.h"
 
@@ -56,6 +57,18 @@ static int64_t unused_rows(const trainer *t, const traffic *moved)
     return bytes;
 }
 
+/* Where lanes are short, some slots' weights are never touched: those of lanes that join the sums as they are made. As in the first step. */
+static int64_t unused_weights(const trainer *t, const traffic *moved, cpu_isa isa)
+{
+    bool kept[TREE_DEPTH];
+    int64_t most[TREE_DEPTH], bytes = 0;
+    int slots = sums_slot_lanes(t->first_lane, t->end_lane, most);
+    sums_kept(t->first_lane, t->end_lane, moved->whole && moved->tokens <= gemm_whole_steps(isa), kept);
+    for (int i = 0; i < slots; i++)
+        bytes += kept[i] ? 0 : gradient_folded_floats(t->table) * (int64_t)sizeof(float);
+    return bytes;
+}
+
 /* Activations are laid out for M tokens, and take memory for those of the largest micro-batch, the first step's, in huge pages. Validation fills M. */
 static int64_t activation_bytes(const trainer *t, const traffic *moved)
 {
@@ -90,7 +103,7 @@ void plan_count_memory(const trainer *t, const traffic *moved, plan_memory *m)
     if (isa_choose(isa, &isa) != STATUS_OK)
         isa = CPU_ISA_PLAIN;
     *m = (plan_memory){
-        .gradients = (int64_t)sums_bytes(t->table, t->first_lane, t->end_lane, trainer_lane_tokens(t)) - unused_rows(t, moved),
+        .gradients = (int64_t)sums_bytes(t->table, t->first_lane, t->end_lane, trainer_lane_tokens(t)) - unused_rows(t, moved) - unused_weights(t, moved, isa),
         .activations = activation_bytes(t, moved),
         .optimizer = (int64_t)optimizer_bytes(t->table, REDUCE_STRIPE),
         .exchange =

@@ -93,6 +93,8 @@ static status run_lane(trainer *t, int64_t lane, bool *stopped)
         bert_loss(t->net, b, t->factor, t->row_loss);
         const bool early = reduce_is_early(t->reduce) && lane == t->end_lane - 1 && feeder_lane_ends(t->feeder);
         bert_tell(t->net, early ? send_ready : NULL, t);
+        if (feeder_lane_ends(t->feeder) && !early)
+            sums_last(t->sums);
         bert_backward(t->net, b, sum);
         bert_wait_loss(t->net);
         TRY(t->be->ops->check(t->be)); /* a device that is lost gives no losses to judge */

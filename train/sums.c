@@ -20,6 +20,21 @@ int sums_slot_lanes(int64_t first, int64_t end, int64_t most[TREE_DEPTH])
     return slots;
 }
 
+void sums_kept(int64_t first, int64_t end, bool whole, bool kept[TREE_DEPTH])
+{
+    tree t;
+    int older, newer;
+    memset(kept, 0, TREE_DEPTH * sizeof *kept);
+    tree_begin(&t, first);
+    for (int64_t lane = first; lane < end; lane++) {
+        int slot = tree_push(&t, 1);
+        bool folds = false;
+        while (tree_fold(&t, &older, &newer))
+            folds = true;
+        kept[slot] = kept[slot] || !folds || !whole;
+    }
+}
+
 status sums_create(backend *be, const tensor_table *table, int64_t first_lane, int64_t end_lane, int64_t lane_tokens, sums **out)
 {
     int64_t most[TREE_DEPTH];
@@ -57,6 +72,7 @@ void sums_free(sums *s)
 void sums_begin(sums *s)
 {
     s->pieces = 0;
+    s->folded = false;
     s->dense_done = s->slot[0]->dense_count;
     tree_begin(&s->order, s->first_lane);
 }
@@ -67,12 +83,26 @@ gradient *sums_next(sums *s)
     return s->slot[s->order.depth];
 }
 
+void sums_last(sums *s)
+{
+    gradient *g = s->slot[s->order.depth];
+    tree order = s->order; /* a copy: the lane is not pushed yet */
+    int older, newer;
+    if (!s->be->ops->linear_fold_weight)
+        return;
+    g->folds = 0;
+    tree_push(&order, 1);
+    while (tree_fold(&order, &older, &newer))
+        g->fold[g->folds++] = s->slot[older]->dense;
+    s->folded = g->folds > 0;
+}
+
 /* On a copy of the tree: the lane is not pushed yet. */
 void sums_fold_dense(sums *s, int64_t first)
 {
     tree order = s->order;
     int older, newer;
-    assert(first <= s->dense_done);
+    assert(first <= s->dense_done && !s->folded);
     tree_push(&order, 1);
     while (tree_fold(&order, &older, &newer))
         s->be->ops->add(s->be, s->slot[older]->dense + first, s->slot[newer]->dense + first, s->dense_done - first);
@@ -86,11 +116,14 @@ void sums_fold(sums *s, double loss)
     while (tree_fold(&s->order, &older, &newer)) {
         gradient *to = s->slot[older], *from = s->slot[newer];
         s->loss[older] += s->loss[newer];
-        if (s->dense_done > 0)
+        if (s->folded)
+            gradient_add_rest(to, from);
+        else if (s->dense_done > 0)
             s->be->ops->add(s->be, to->dense, from->dense, s->dense_done);
         sums_add_rows(to, from);
     }
     s->dense_done = s->slot[0]->dense_count;
+    s->folded = false;
     s->pieces = s->order.depth;
 }
 

@@ -2,7 +2,7 @@
  *
  *     sums *s; TRY(sums_create(be, table, first_lane, end_lane, lane_tokens, &s));
  *     sums_begin(s);
- *     for each lane: gradient *g = sums_next(s); ... gradient_begin, bert_backward into g ...; sums_fold(s, loss);
+ *     for each lane: gradient *g = sums_next(s); ... gradient_begin, bert_backward into g, before the last time sums_last(s) ...; sums_fold(s, loss);
  *     for (int i = 0; i < s->pieces; i++) send(s->slot[i], s->loss[i]);
  *     sums_free(s);
  *
@@ -25,6 +25,7 @@ typedef struct sums {
     int64_t first_lane;
     int64_t dense_done; /* of the lane at hand: from this index on sums_fold_dense has been */
     int room;           /* slots that exist */
+    bool folded;        /* of the lane at hand: sums_last has been, and the layers' weights have joined their sums */
 } sums;
 
 /* `lane_tokens` is the most tokens a lane may have. Errors: STATUS_RESOURCE. */
@@ -34,12 +35,18 @@ void sums_free(sums *s);
 size_t sums_bytes(const tensor_table *table, int64_t first_lane, int64_t end_lane, int64_t lane_tokens);
 /* The most lanes that each slot comes to hold, by running the tree without numbers. Returns how many slots there are. */
 int sums_slot_lanes(int64_t first, int64_t end, int64_t most[TREE_DEPTH]);
+/* Which slots the layers' weights of some lane stay in; `whole`: each lane is one micro-batch that the back end's products take in one piece, so that a lane
+ * which is folded at once leaves nothing in its own slot. */
+void sums_kept(int64_t first, int64_t end, bool whole, bool kept[TREE_DEPTH]);
 void sums_begin(sums *s);
 /* Where the next lane's gradient goes; the caller begins it. */
 gradient *sums_next(sums *s);
 /* The lane at hand, whose dense gradient is complete from index `first` on: adds there what sums_fold would, which then leaves it out. Calls for one
  * lane come with descending `first`. */
 void sums_fold_dense(sums *s, int64_t first);
+/* The lane's last micro-batch is next: where the back end can, its way back adds the layers' weights to the sums that sums_fold would add them to, which
+ * then leaves them out. Not with sums_fold_dense. */
+void sums_last(sums *s);
 /* The lane is complete: its loss, and all pairs that are complete now. */
 void sums_fold(sums *s, double loss);
 

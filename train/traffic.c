@@ -75,10 +75,13 @@ static status count_tokens(const trainer *t, feeder *f, traffic *m)
 {
     const int32_t *ids;
     int64_t n;
+    m->whole = true;
     for (int64_t lane = t->first_lane; lane < t->end_lane; lane++) {
         TRY(feeder_begin_lane(f, lane, &ids, &n));
-        for (const batch *b; (b = feeder_next(f));)
+        for (const batch *b; (b = feeder_next(f));) {
             m->tokens = b->tokens > m->tokens ? b->tokens : m->tokens;
+            m->whole = m->whole && feeder_lane_ends(f);
+        }
     }
     return STATUS_OK;
 }

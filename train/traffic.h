@@ -18,6 +18,7 @@ typedef struct traffic {
     int64_t sent;                     /* their sum */
     int64_t rows[TREE_DEPTH];         /* word rows that each of the rank's sums comes to hold */
     int64_t tokens;                   /* of the rank's largest micro-batch */
+    bool whole;                       /* each of the rank's lanes is one micro-batch */
 } traffic;
 
 /* Errors (agreed): STATUS_INPUT, STATUS_IO from reading tokens; STATUS_RESOURCE. */

@@ -42,7 +42,8 @@ void cpu_linear_gelu_forward(backend *be, int64_t T, int64_t I, int64_t O, const
 void cpu_linear_backward_input(backend *be, int64_t T, int64_t I, int64_t O, const float *dy, const float *weight, float *dx, int continue_sum);
 void cpu_linear_gelu_backward_input(backend *be, int64_t T, int64_t I, int64_t O, const float *dy, const float *weight, const float *pre, float *dpre);
 void cpu_linear_backward_weight(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, float *dweight, float *dbias);
-void cpu_linear_begin_weight(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, float *dweight, float *dbias);
+void cpu_linear_fold_weight(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, float *dweight, float *dbias, bool begin,
+                            int folds, float *const *fold);
 void cpu_gelu_backward(backend *be, int64_t n, const float *pre, const float *dy, float *dpre);
 void cpu_embed_forward(backend *be, const batch *b, int64_t H, const float *word, const float *position, const float *type, const float *gamma,
                        const float *beta, float epsilon, const dropout *drop, float *sum, float *mean, float *rstd, float *y);

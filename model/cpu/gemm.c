@@ -21,7 +21,7 @@
  * packed over a step's micro-batches would save (768 and 3072 wide) about 3% of a forward or input-gradient product of 640 rows and 1% at 2,048,
  * nothing of a weight gradient, and cost two more copies of the weights.
  */
-enum { MOST_ROWS = 2048, HUGE_PAGE = 2 << 20, B_FLOATS = 512 * 768, L2_PERCENT = 40, SMALL = 1 << 15 };
+enum { MOST_ROWS = 2048, MOST_TILE = 14 * 32, HUGE_PAGE = 2 << 20, B_FLOATS = 512 * 768, L2_PERCENT = 40, SMALL = 1 << 15 };
 
 typedef struct worker_ticks {
     _Alignas(64) uint64_t sum; /* a cache line each */
@@ -67,6 +67,12 @@ size_t gemm_workspace_bytes(cpu_isa isa, int workers)
         return 0;
     buffer_sizes(kernels_of(chosen), &a, &b);
     return ((a + b) * sizeof(float) * (size_t)workers + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+}
+
+int64_t gemm_whole_steps(cpu_isa isa)
+{
+    cpu_isa chosen = isa;
+    return isa_choose(isa, &chosen) == STATUS_OK ? kernels_of(chosen)->kc : 0;
 }
 
 /* How much of B is packed at once: what fills L2_PERCENT of the second-level cache. Moves no bit: only how often A's block is read again. */
@@ -184,6 +190,19 @@ typedef struct block {
     uint64_t *map_ticks; /* NULL: not counted */
 } block;
 
+/* Short runs far apart: fetched while the tile is worked on. */
+static void fetch_sums(const gemm_product *p, int64_t row, int64_t col, int64_t rows, int64_t cols)
+{
+    enum { LINE = 16 };
+    for (int i = 0; i < p->folds; i++)
+        for (int64_t r = row; r < row + rows; r++) {
+            const float *from = p->fold[i] + p->fold_at + r * p->ldc + col;
+            for (int64_t c = 0; c < cols; c += LINE)
+                __builtin_prefetch(from + c);
+            __builtin_prefetch(from + cols - 1);
+        }
+}
+
 static void multiply_tile(const gemm_kernels *kernels, const gemm_product *p, const block *k, int64_t i, int64_t j, const float *next)
 {
     bool last = k->k0 + k->steps == p->k;
@@ -208,6 +227,13 @@ static void multiply_tile(const gemm_kernels *kernels, const gemm_product *p, co
         t.to = p->pre + row * p->ldpre + col;
         t.to_stride = p->ldpre;
     }
+    _Alignas(64) float value[MOST_TILE];
+    bool folds = last && p->folds > 0;
+    if (folds) {
+        t.to = value;
+        t.to_stride = kernels->cols;
+        fetch_sums(p, row, col, rows, cols);
+    }
     if (last && (p->bias || p->scale != 0)) {
         t.finish = true;
         t.scale = p->scale != 0 ? p->scale : 1.0f;
@@ -219,6 +245,15 @@ static void multiply_tile(const gemm_kernels *kernels, const gemm_product *p, co
             __builtin_prefetch(p->with + r * p->ldwith + col + cols - 1);
         }
     kernels->tile(&t);
+    if (folds)
+        kernels->fold(&(gemm_fold){.value = value,
+                                   .value_stride = kernels->cols,
+                                   .sum = p->fold,
+                                   .count = p->folds,
+                                   .at = p->fold_at + row * p->ldc + col,
+                                   .stride = p->ldc,
+                                   .rows = rows,
+                                   .cols = cols});
     if (last && (p->map || p->join)) {
         uint64_t start = k->map_ticks ? __builtin_ia32_rdtsc() : 0;
         map_tile(p, row, col, rows, cols);
@@ -233,7 +268,7 @@ static void multiply_block(const gemm_kernels *kernels, const gemm_product *p, c
         for (int64_t j = 0; j < k->cols.count; j++) {
             bool turn = j + 1 == k->cols.count; /* the next tile begins the next panel of A; after the last any address will do */
             int64_t next_i = smaller(i + turn, k->rows.count - 1), next_j = turn ? 0 : j + 1;
-            const float *next = p->m * p->n <= SMALL ? NULL : p->c + (k->row0 + gemm_cut_start(&k->rows, next_i)) * p->ldc + k->col0 + gemm_cut_start(&k->cols, next_j);
+            const float *next = p->m * p->n <= SMALL || (p->folds && k->steps == p->k) ? NULL : p->c + (k->row0 + gemm_cut_start(&k->rows, next_i)) * p->ldc + k->col0 + gemm_cut_start(&k->cols, next_j);
             multiply_tile(kernels, p, k, i, j, next);
         }
     }
@@ -325,6 +360,7 @@ static void run_cell(void *job, int64_t task, int worker)
     p.a += row * p.a_row;
     p.b += col * p.b_col;
     p.c += row * p.ldc + col;
+    p.fold_at += row * p.ldc + col;
     if (p.bias)
         p.bias += col;
     if (p.pre)

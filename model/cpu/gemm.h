@@ -54,6 +54,11 @@ typedef struct gemm_product {
     gemm_join join; /* instead of map: c = join(with, value) */
     const float *with; /* m x n; must not overlap c */
     int64_t ldwith;
+    /* The values join these sums instead of c, one addition each: value = fold[i] + value for i = 0 .. folds - 1, kept in the last of them; the others and c, in
+     * which parts of a long k lie meanwhile (more than gemm_whole_steps), hold anything after. Not with pre, map or join. */
+    int folds;
+    float *const *fold; /* each m x n from element fold_at on, rows ldc apart; must not overlap c */
+    int64_t fold_at;
     float *row_sums; /* m: sums of A's rows are added to it, each one chain over k in ascending order */
 } gemm_product;
 
@@ -66,6 +71,8 @@ cpu_isa gemm_isa(const gemm *g);
 /* From here on counts the processor's clock ticks that maps take, all workers together; and what it has counted. */
 void gemm_time_maps(gemm *g);
 uint64_t gemm_map_ticks(const gemm *g);
+/* The longest k that is not cut into parts. `isa` as for isa_choose. */
+int64_t gemm_whole_steps(cpu_isa isa);
 /* Bytes of all packing buffers of a product object with this many workers. */
 size_t gemm_workspace_bytes(cpu_isa isa, int workers);
 

@@ -53,6 +53,16 @@ typedef struct gemm_tile {
     const float *next; /* C of the tile that follows: fetched meanwhile; NULL: it is near */
 } gemm_tile;
 
+/* rows x cols values join as many sums, the newest first: value = sum[i] + value for i = 0 .. count - 1, kept in the last of them. */
+typedef struct gemm_fold {
+    const float *value;
+    int64_t value_stride;
+    float *const *sum; /* count of them, each to be read from element `at` on */
+    int count;
+    int64_t at, stride;
+    int64_t rows, cols;
+} gemm_fold;
+
 typedef struct gemm_kernels {
     int64_t rows, cols; /* of a full tile */
     int64_t lanes;      /* of a register */
@@ -61,6 +71,7 @@ typedef struct gemm_kernels {
     void (*pack)(const gemm_pack *p);
     void (*sum_lanes)(const gemm_pack *p, float *sums); /* sums[lane] += its values in the packed panels `to`, k ascending */
     void (*tile)(const gemm_tile *t);
+    void (*fold)(const gemm_fold *f);
 } gemm_kernels;
 
 extern const gemm_kernels gemm_kernels_plain, gemm_kernels_avx2, gemm_kernels_avx512;

@@ -242,4 +242,17 @@ static void tile(const gemm_tile *t)
     tiles[t->rows - 1][t->cols > LANES][t->a_row > 1](t);
 }
 
-const gemm_kernels KERNELS = {.rows = ROWS, .cols = COLS, .lanes = LANES, .a_stride = A_STRIDE, .kc = KC, .pack = pack, .sum_lanes = sum_lanes, .tile = tile};
+static void fold(const gemm_fold *f)
+{
+    for (int64_t row = 0; row < f->rows; row++) {
+        for (int64_t col = 0; col < f->cols; col += LANES) {
+            int64_t there = f->cols - col < LANES ? f->cols - col : LANES, at = f->at + row * f->stride + col;
+            REG v = reg_load_part(f->value + row * f->value_stride + col, there);
+            for (int i = 0; i < f->count; i++)
+                v = reg_add(reg_load_part(f->sum[i] + at, there), v);
+            reg_store_part(f->sum[f->count - 1] + at, there, v);
+        }
+    }
+}
+
+const gemm_kernels KERNELS = {.rows = ROWS, .cols = COLS, .lanes = LANES, .a_stride = A_STRIDE, .kc = KC, .pack = pack, .sum_lanes = sum_lanes, .tile = tile, .fold = fold};

@@ -27,20 +27,16 @@ void cpu_linear_gelu_backward_input(backend *be, int64_t T, int64_t I, int64_t O
                                            .c = dpre, .ldc = I, .with = pre, .ldwith = I, .join = cpu->kernel->gelu_join});
 }
 
-static void product_to_weight(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, float *dweight, float *dbias, bool accumulate)
+void cpu_linear_fold_weight(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, float *dweight, float *dbias, bool begin,
+                            int folds, float *const *fold)
 {
     gemm_run(cpu_of(be)->product, &(gemm_product){.m = O, .n = I, .k = T, .a = dy, .a_row = 1, .a_k = O, .b = x, .b_k = I, .b_col = 1,
-                                                  .c = dweight, .ldc = I, .accumulate = accumulate, .row_sums = dbias});
+                                                  .c = dweight, .ldc = I, .accumulate = !begin, .folds = folds, .fold = fold, .row_sums = dbias});
 }
 
 void cpu_linear_backward_weight(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, float *dweight, float *dbias)
 {
-    product_to_weight(be, T, I, O, x, dy, dweight, dbias, true);
-}
-
-void cpu_linear_begin_weight(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, float *dweight, float *dbias)
-{
-    product_to_weight(be, T, I, O, x, dy, dweight, dbias, false);
+    cpu_linear_fold_weight(be, T, I, O, x, dy, dweight, dbias, false, 0, NULL);
 }
 
 void cpu_gelu_backward(backend *be, int64_t n, const float *pre, const float *dy, float *dpre)

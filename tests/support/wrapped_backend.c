@@ -191,12 +191,17 @@ static void linear_backward_weight(backend *be, int64_t T, int64_t I, int64_t O,
     w->set.inner->ops->linear_backward_weight(w->set.inner, T, I, O, x, dy, dweight, dbias);
 }
 
-static void linear_begin_weight(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, float *dweight, float *dbias)
+/* What it joins belongs to other lanes, and depends on the ranks: not traced. */
+static void linear_fold_weight(backend *be, int64_t T, int64_t I, int64_t O, const float *x, const float *dy, float *dweight, float *dbias, bool begin,
+                               int folds, float *const *fold)
 {
     wrapped *w = self(be);
-    call(w, "linear dw from zero", SHAPE(T), SHAPE(I), SHAPE(O), FLOATS(x, T * I), FLOATS(dy, T * O), FLOATS(dbias, O), END);
-    soil(w, dweight, O * I);
-    w->set.inner->ops->linear_begin_weight(w->set.inner, T, I, O, x, dy, dweight, dbias);
+    call(w, "linear dw", SHAPE(T), SHAPE(I), SHAPE(O), FLOATS(x, T * I), FLOATS(dy, T * O), FLOATS(begin ? NULL : dweight, O * I), FLOATS(dbias, O), END);
+    if (begin)
+        soil(w, dweight, O * I);
+    w->set.inner->ops->linear_fold_weight(w->set.inner, T, I, O, x, dy, dweight, dbias, begin, folds, fold);
+    if (folds > 0)
+        soil(w, dweight, O * I);
 }
 
 static void gelu_backward(backend *be, int64_t n, const float *pre, const float *dy, float *dpre)
@@ -365,7 +370,7 @@ static const backend_ops operations = {
     .linear_gelu_forward = linear_gelu_forward,
     .linear_backward_input = linear_backward_input,
     .linear_backward_weight = linear_backward_weight,
-    .linear_begin_weight = linear_begin_weight,
+    .linear_fold_weight = linear_fold_weight,
     .gelu_backward = gelu_backward,
     .embed_forward = embed_forward,
     .embed_backward = embed_backward,

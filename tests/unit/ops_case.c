@@ -141,9 +141,9 @@ static void run_tokens(backend *be, const ops_case *c, const batch *b, int64_t t
         ck_assert_mem_eq(one, two, (size_t)(T * H) * sizeof(float));
         free(one);
     }
-    if (op->linear_begin_weight && t == 0) { /* the way back begins from zeros, whatever the weight's gradient holds */
+    if (op->linear_fold_weight && t == 0) { /* the way back begins from zeros, whatever the weight's gradient holds */
         memset(o->dweight, 0x7f, (size_t)(F * H) * sizeof(float));
-        op->linear_begin_weight(be, T, H, F, c->x + h, c->wide + f, o->dweight, o->dbias);
+        op->linear_fold_weight(be, T, H, F, c->x + h, c->wide + f, o->dweight, o->dbias, true, 0, NULL);
     } else {
         op->linear_backward_weight(be, T, H, F, c->x + h, c->wide + f, o->dweight, o->dbias);
     }
