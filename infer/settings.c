@@ -34,7 +34,7 @@ const option infer_options[] = {
     {.name = "csv", .type = OPTION_LIST, IDENTITY, FIELD(csv), .group = "Rows", .unit = "FILE,...",
      .help = "CSVs to score, tokenized as the run's training data were (a stage of its own, its parts kept beside the predictions)"},
     {.name = "id-column", .type = OPTION_LIST, IDENTITY, FIELD(id_column), .given = &infer_settings.id_given, .fallback = "id", .group = "Rows",
-     .unit = "NAME,...", .help = "heading of the ids in --csv and --truth, the first that is there. This and the next: else as the run's training CSVs were read"},
+     .unit = "NAME,...", .help = "heading of the ids in --csv and --truth, the first that is there; :number in --csv: the rows' numbers. This and the next: else as the run's training CSVs were read"},
     {.name = "text-column", .type = OPTION_LIST, IDENTITY, FIELD(text_column), .fallback = "comment_text,content,text", .group = "Rows",
      .unit = "NAME,...", .help = "heading of the texts in --csv, the first that is there"},
     {.name = "lang-column", .type = OPTION_LIST, IDENTITY, FIELD(lang_column), .given = &infer_settings.lang_given, .fallback = "lang", .group = "Rows", .unit = "NAME,...",

@@ -5,6 +5,7 @@
 
 #include "common/files.h"
 #include "infer/table.h"
+#include "preprocess/columns.h"
 #include "preprocess/csv.h"
 #include "preprocess/packed.h"
 
@@ -98,7 +99,7 @@ static status find_id(const reading *r, const table_request *request, int64_t *i
 {
     *id = NO_PLACE;
     for (size_t i = 0; request->id && i < request->id->count && *id == NO_PLACE; i++)
-        *id = find_name(r, request->id->item[i]);
+        *id = strcmp(request->id->item[i], COLUMNS_NUMBER) == 0 ? NO_PLACE : find_name(r, request->id->item[i]);
     if (*id == NO_PLACE && request->id && request->id_needed)
         return missing_column(r, request->id->item[0]);
     if (*id == NO_PLACE)

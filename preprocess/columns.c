@@ -75,6 +75,8 @@ static int64_t find_column(const header_names *n, const char *choices, char divi
 static int64_t find_listed(const header_names *n, const option_list *list, bool first_counts, csv_fault *fault)
 {
     for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->item[i], COLUMNS_NUMBER) == 0)
+            return COLUMNS_NUMBERED;
         int64_t c = find_column(n, list->item[i], '\0', first_counts, fault);
         if (c >= 0)
             return c;
@@ -155,7 +157,7 @@ status columns_find(const columns_wanted *wanted, csv_reader *header, csv_column
     TRY_DONE(names_read(header, &n));
     list_header(&n, out->header);
     out->id = find_listed(&n, &wanted->id, wanted->first_counts, fault);
-    if (out->id < 0)
+    if (out->id == -1)
         say_missing(fault, CSV_NO_ID, &wanted->id, out);
     out->text = find_listed(&n, &wanted->text, wanted->first_counts, fault);
     if (out->text < 0)
@@ -174,7 +176,8 @@ done:
 void columns_shift(csv_columns *c, int64_t more)
 {
     c->width += more;
-    c->id += more;
+    if (c->id >= 0)
+        c->id += more;
     c->text += more;
     if (c->lang >= 0)
         c->lang += more;

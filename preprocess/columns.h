@@ -13,8 +13,12 @@
 #include "common/options.h"
 #include "preprocess/csv.h"
 
+/* Stands for the id column where there is none: the id is the row's number, from 0, over all inputs. */
+#define COLUMNS_NUMBER ":number"
+enum { COLUMNS_NUMBERED = -2 };
+
 typedef struct columns_wanted {
-    option_list id, text;
+    option_list id, text; /* id may end with COLUMNS_NUMBER */
     option_list lang;   /* may be absent from an input unless lang_given */
     option_list labels; /* each item: names with | between; the first is the label's own */
     bool lang_given;    /* the user named the column: an input without it is faulty */
@@ -25,7 +29,7 @@ typedef struct columns_wanted {
 enum { COLUMNS_HEADER = 280 };
 typedef struct csv_columns {
     int64_t width;
-    int64_t id, text, lang; /* numbers of columns from 0; lang -1: none */
+    int64_t id, text, lang; /* numbers of columns from 0; lang -1: none; id COLUMNS_NUMBERED: the row's number */
     int64_t labels;         /* as wanted */
     int64_t *label;         /* -1: the input has none */
     char header[COLUMNS_HEADER]; /* the names that the header has, for a message */

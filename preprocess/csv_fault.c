@@ -20,7 +20,7 @@ static const struct {
     [CSV_TOO_WIDE] = {"too many columns", "a header may have 65536 columns: keep those that are used"},
     [CSV_UTF16] = {"utf-16", "the file starts with a UTF-16 mark: convert it to UTF-8"},
     [CSV_NO_RECORDS] = {"no records", "there must be a header and a record at least: check that this is the right file and all of it"},
-    [CSV_NO_ID] = {"no id column", "name it with --id-column"},
+    [CSV_NO_ID] = {"no id column", "name it with --id-column; where there is none, --id-column :number numbers the rows"},
     [CSV_NO_TEXT] = {"no text column", "name it with --text-column"},
     [CSV_NO_LANG] = {"no lang column", "name it as the file does, or leave --lang-column out"},
     [CSV_NO_LABEL] = {"no label column", "name it as the file does in --labels; a label may have several names: --labels \"toxic|target\""},

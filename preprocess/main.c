@@ -31,7 +31,7 @@ static const option table[] = {
     {.name = "match", .type = OPTION_CHOICE, .kind = OPTION_IDENTITY, .field = &o.match, .fallback = "python", .choices = "python|rust",
      .group = "Input", .help = "whose ids: transformers' Python BertTokenizer (4.x), or the Rust tokenizers of its fast classes and of transformers 5"},
     {.name = "id-column", .type = OPTION_LIST, .kind = OPTION_IDENTITY, .field = &o.id, .fallback = "id", .group = "Input",
-     .help = "name of the id column; of several the first that a file has"},
+     .help = "name of the id column; of several the first that a file has; :number stands last, or alone, and numbers the rows from 0, over all files"},
     {.name = "text-column", .type = OPTION_LIST, .kind = OPTION_IDENTITY, .field = &o.text, .fallback = "comment_text,content,text", .group = "Input",
      .help = "name of the text column, likewise"},
     {.name = "lang-column", .type = OPTION_LIST, .kind = OPTION_IDENTITY, .field = &o.lang, .fallback = "lang", .given = &o.lang_given, .group = "Input",

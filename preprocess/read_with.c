@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "preprocess/columns.h"
 
 enum { MOST_OPTIONS = 8 };
 
@@ -36,17 +37,32 @@ static const option *find(const option *table, const char *name)
     return NULL;
 }
 
+/* The names that those CSVs had, then those looked for without them; numbers of rows only where no such column is there. */
+static size_t add_line(const option *o, const char *value, size_t bytes, char *to, size_t room)
+{
+    static const char number[] = COLUMNS_NUMBER;
+    size_t end = sizeof number - 1;
+    bool list = o->type == OPTION_LIST, numbered = list && bytes >= end && memcmp(value + bytes - end, number, end) == 0;
+    if (list && strlen(o->fallback) == bytes && memcmp(value, o->fallback, bytes) == 0)
+        list = false;
+    bytes -= numbered ? end : 0;
+    while (numbered && bytes && value[bytes - 1] == ',')
+        bytes--;
+    return (size_t)snprintf(to, room, "%s = %.*s%s%s%s\n", o->name, (int)bytes, value, list && bytes ? "," : "", list ? o->fallback : "",
+                            numbered ? "," COLUMNS_NUMBER : "");
+}
+
 /* A recipe of what is told. A # would begin a comment there: such a name must be given by hand. */
 static status recipe_of(const option_program *program, const option *table, const char *read_with, char **text)
 {
-    size_t room = strlen(read_with) + 64 * MOST_OPTIONS, used;
+    size_t room = strlen(read_with) + 100 * MOST_OPTIONS, used;
     TRY(memory_new(text, room, "how CSVs were read"));
     used = (size_t)snprintf(*text, room, "[%s]\n", program->name);
     for (int i = 0; i < MOST_OPTIONS && shared[i].name; i++) {
         size_t bytes;
         const char *value = read_with_value(read_with, shared[i].there, &bytes);
         if (bytes && !memchr(value, '#', bytes) && find(table, shared[i].name))
-            used += (size_t)snprintf(*text + used, room - used, "%s = %.*s\n", shared[i].name, (int)bytes, value);
+            used += add_line(find(table, shared[i].name), value, bytes, *text + used, room - used);
     }
     return STATUS_OK;
 }

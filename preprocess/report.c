@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/comm.h"
+#include "common/files.h"
 #include "preprocess/duplicates.h"
 
 /* ---- printing ---- */
@@ -77,7 +78,8 @@ static void print_labels(const token_parts *p, const survey *v, int64_t rows, FI
 {
     const rowfile_meta *m = p->job->meta;
     if (m->labels == 0)
-        fprintf(to, "  labels        none: no input has a label column\n");
+        fprintf(to, "  labels        none: no input has a label column; %s has %s, and --labels would name one\n",
+                file_base(p->job->splits->input[0].file.path), p->job->checked->input[0].header);
     for (int64_t l = 0; l < m->labels; l++)
         fprintf(to, "  label         %s: %s rows labelled, %.2f%% of them 0.5 or more; %s unlabelled\n", m->label[l], grouped(v->labelled[l]),
                 share(v->positive[l], v->labelled[l]), grouped(rows - v->labelled[l]));

@@ -1,6 +1,7 @@
 #include "preprocess/rows.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,8 @@ struct row_maker {
     survey *counts;
     csv_reader *reader;
     tokenizer_scratch *scratch;
-    int64_t input;
+    int64_t input, before; /* rows of the inputs before it */
+    char number[24];       /* an id of its own */
     float *label;
     char *id, *lang; /* repaired copies */
     size_t id_room;
@@ -55,6 +57,9 @@ status rows_begin(row_maker *m, int64_t first_piece, int64_t end_piece)
 {
     const csv_splits *s = m->job->splits;
     m->input = s->piece[first_piece].input;
+    m->before = 0;
+    for (int64_t i = 0; i < m->input; i++)
+        m->before += s->input[i].records - 1; /* without the header */
     csv_range range = splits_run(s, first_piece, end_piece, m->job->checked->input[m->input].width);
     return csv_reader_begin(m->reader, &s->input[m->input].file, &range);
 }
@@ -70,18 +75,25 @@ status rows_changed(const row_maker *m)
 }
 
 /* The id as it is stored. */
-static status repair_id(row_maker *m, const csv_field *f, rowfile_row *r, int64_t *replaced)
+static status read_id(row_maker *m, const csv_columns *at, rowfile_row *r, int64_t *replaced)
 {
-    r->id = f->text;
-    r->id_bytes = f->bytes;
-    if (utf8_valid_prefix(f->text, f->bytes) == f->bytes)
+    csv_field f;
+    if (at->id == COLUMNS_NUMBERED) {
+        r->id = m->number;
+        r->id_bytes = (size_t)snprintf(m->number, sizeof m->number, "%lld", (long long)(m->before + csv_reader_record(m->reader) - 1));
         return STATUS_OK;
-    size_t n = utf8_replaced_bytes(f->text, f->bytes, replaced);
+    }
+    csv_reader_field(m->reader, at->id, &f);
+    r->id = f.text;
+    r->id_bytes = f.bytes;
+    if (utf8_valid_prefix(f.text, f.bytes) == f.bytes)
+        return STATUS_OK;
+    size_t n = utf8_replaced_bytes(f.text, f.bytes, replaced);
     if (n > m->id_room) {
         TRY(memory_grow(&m->id, n, "an id"));
         m->id_room = n;
     }
-    r->id_bytes = utf8_replace(f->text, f->bytes, m->id);
+    r->id_bytes = utf8_replace(f.text, f.bytes, m->id);
     r->id = m->id;
     return STATUS_OK;
 }
@@ -129,8 +141,7 @@ static status make_row(row_maker *m, rowfile_row *r, int64_t *unknown)
     int64_t replaced = 0;
     csv_field f;
     *r = (rowfile_row){.number = csv_reader_record(m->reader) - 1, .source = (uint16_t)m->input, .label = m->label};
-    csv_reader_field(m->reader, at->id, &f);
-    TRY(repair_id(m, &f, r, &replaced));
+    TRY(read_id(m, at, r, &replaced));
     for (int64_t l = 0; l < job->checked->labels; l++) {
         m->label[l] = NAN;
         if (at->label[l] < 0)
@@ -185,8 +196,7 @@ status rows_count(row_maker *m)
         rowfile_row r;
         tokenizer_tokens t;
         int64_t replaced = 0;
-        csv_reader_field(m->reader, at->id, &f);
-        TRY(repair_id(m, &f, &r, &replaced));
+        TRY(read_id(m, at, &r, &replaced));
         if (lang_of(m, at, &replaced) < 0)
             return rows_changed(m);
         text_of(m, at, &f);

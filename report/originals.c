@@ -1,5 +1,6 @@
 #include "report/originals.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,7 +67,12 @@ static status read_records(const csv_file *file, csv_reader *reader, const csv_c
         if (event != CSV_RECORD)
             break;
         csv_field id, text;
-        csv_reader_field(reader, place->id, &id);
+        char number[24];
+        if (place->id == COLUMNS_NUMBERED)
+            id = (csv_field){.text = number, .bytes = (size_t)snprintf(number, sizeof number, "%lld", (long long)o->passed)};
+        else
+            csv_reader_field(reader, place->id, &id);
+        o->passed++;
         original *row = find(o, id.text, id.bytes);
         if (!row || row->text)
             continue;

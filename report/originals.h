@@ -20,7 +20,7 @@ typedef struct original {
 } original;
 
 typedef struct originals {
-    int64_t count, found;
+    int64_t count, found, passed; /* ids; texts found; records read so far */
     original *row; /* by id */
 } originals;
 

@@ -37,7 +37,7 @@ exits 0 "$bin/shard" --out again --shards 1 --shuffle no shards # what is known 
 exits 0 "$bin/train" --init random --config "$source/sample/model" --max-length 64 --lanes 1 --batch 8 --max-steps 1 --drop-unlabelled --train again --out run
 
 exits 0 "$bin/infer" --run run --csv test.csv --truth truth.csv --out a.csv
-says "--csv: read as the CSVs of run were: --id-column key --text-column body --delimiter semicolon --unlabelled -1 (options that are given are stronger)"
+says "--csv: read as the CSVs of run were: --id-column key,id --text-column body,comment_text,content,text --delimiter semicolon --unlabelled -1 (options that are given are stronger)"
 says "AUC harsh all"
 says "19 positive, 20 negative, 1 unlabelled"
 # The same by hand, through other options than the run's; they are stronger.
@@ -64,5 +64,41 @@ exits 3 "$bin/infer" --run run --input tokens --truth truth.csv --id-column nr -
 says 'truth.csv: no column "nr"; its columns are "id", "key", "rude"'
 
 exits 0 "$bin/report" run --predictions scores.csv --input again --csv train.csv --out page.html
-says "--csv: read as the CSVs of the scored rows were: --id-column key --text-column body --delimiter semicolon"
+says "--csv: read as the CSVs of the scored rows were: --id-column key,id --text-column body,comment_text,content,text --delimiter semicolon"
 grep -q 'class="text original"' page.html || wrong "no original texts on the page"
+
+# No ids at all: rows are numbered over all files, whoever reads them; an id that a test set has goes first.
+python3 - <<'P'
+import csv
+rows = list(csv.reader(open("train.csv", newline="", encoding="utf-8"), delimiter=";"))[1:]
+for name, some in ("a", rows[:30]), ("b", rows[30:]):
+    with open(f"only-{name}.csv", "w", newline="", encoding="utf-8") as f:
+        csv.writer(f, lineterminator="\n").writerows([["text", "toxic"]] + [[t, max(0, int(label))] for _, t, label in some])
+with open("with-ids.csv", "w", newline="", encoding="utf-8") as f:
+    csv.writer(f, lineterminator="\n").writerows([["id", "text"]] + [[i, t] for i, t, _ in rows[:30]])
+open("ids", "w").writelines(f"{i}\n" for i, _, _ in rows[:30])
+P
+exits 3 "$bin/preprocess" --vocab "$source/sample/model" --out no only-a.csv
+says "name it with --id-column; where there is none, --id-column :number numbers the rows"
+for split in 64M 300; do
+    exits 0 "$bin/preprocess" --vocab "$source/sample/model" --out "numbered-$split" --split $split --id-column :number only-a.csv only-b.csv
+    exits 0 "$bin/shard" --export csv --out "numbered-$split.txt" "numbered-$split"
+    cmp <(seq 0 79) <(tail -n +2 "numbered-$split.txt" | cut -d, -f1) || wrong "other numbers with --split $split"
+done
+exits 0 "$bin/train" --init random --config "$source/sample/model" --max-length 64 --lanes 1 --batch 8 --max-steps 1 --train numbered-300 --out plain
+exits 0 "$bin/infer" --run plain --csv only-a.csv,only-b.csv --out n.csv --predictions n-scores.csv
+cmp <(seq 0 79) <(tail -n +2 n.csv | cut -d, -f1) || wrong "infer numbers otherwise"
+exits 0 "$bin/infer" --run plain --csv with-ids.csv --out i.csv
+cmp ids <(tail -n +2 i.csv | cut -d, -f1) || wrong "the ids of a test set"
+cmp <(head -n 31 n.csv | cut -d, -f2) <(cut -d, -f2 i.csv) || wrong "other scores"
+exits 0 "$bin/infer" --verify plain --csv only-a.csv,only-b.csv n.csv
+exits 0 "$bin/report" plain --predictions n-scores.csv --input numbered-64M --csv only-a.csv,only-b.csv --mistakes 40 --out numbers.html
+python3 - <<'P' || wrong "a text under another row's number"
+import csv, html, re
+rows = [r[0] for name in "ab" for r in list(csv.reader(open(f"only-{name}.csv", newline="", encoding="utf-8")))[1:]]
+page = open("numbers.html", encoding="utf-8").read()
+found = re.findall(r'<td class="left">(\d+)</td><td class="text original"[^>]*>(.*?)</td>', page, re.S)
+assert any(int(i) < 30 for i, _ in found) and any(int(i) >= 30 for i, _ in found), found
+squeeze = lambda t: "".join(t.split())
+assert all(squeeze(html.unescape(t)) == squeeze(rows[int(i)]) for i, t in found), found
+P
