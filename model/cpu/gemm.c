@@ -372,14 +372,16 @@ static void run_cell(void *job, int64_t task, int worker)
     gemm_run_worker(r->g, worker, &p);
 }
 
-/* Cells per thread: two let a thread that lost its core for a while fall behind without all waiting for it; more would pack more often. */
-enum { CELLS_PER_THREAD = 2, SMALLEST_CELL = 1 << 18 };
+/* Cells per thread: two let a thread that lost its core for a while fall behind without all waiting for it; more would pack more often. A small result of
+ * which both operands are packed (a product to the weights) has one, since packing is a tenth of it already. */
+enum { CELLS_PER_THREAD = 2, SMALLEST_CELL = 1 << 18, FEW_RESULTS = 1 << 20 };
 
 void gemm_run(gemm *g, const gemm_product *p)
 {
     int workers = threads_count(g->pool);
     double work = (double)p->m * (double)p->n * (double)p->k;
-    int64_t wanted = work / SMALLEST_CELL < workers * CELLS_PER_THREAD ? (int64_t)(work / SMALLEST_CELL) : workers * CELLS_PER_THREAD;
+    int64_t cells = workers * (!reads_a_in_place(p) && p->m * p->n <= FEW_RESULTS ? 1 : CELLS_PER_THREAD);
+    int64_t wanted = work / SMALLEST_CELL < (double)cells ? (int64_t)(work / SMALLEST_CELL) : cells;
     if (workers == 1 || wanted <= 1 || p->m == 0 || p->n == 0) {
         threads_set_rounding();
         gemm_run_worker(g, 0, p);
