@@ -58,7 +58,7 @@ What was made, and where:
   page          $out/report.html                  open it in a browser: curves, ROC, languages, mistakes, where the time went
   AUC           $out/report.json                  $(sed -n 's/.*"auc": *\([0-9.]*\).*/\1/p' "$out/report.json" | head -1) of all rows; by label and language too
 
-On your own data, with a Hugging Face model folder (config.json, vocab.txt, model.safetensors) in mbert/:
+On your own data, in this folder ($PWD), with a Hugging Face model folder (config.json, vocab.txt, model.safetensors) in mbert/:
   $bin/preprocess --vocab mbert/ --out tokens/train jigsaw-toxic-comment-train.csv jigsaw-unintended-bias-train.csv
   $bin/preprocess --vocab mbert/ --out tokens/valid validation.csv
   $bin/preprocess --vocab mbert/ --out tokens/test test.csv
