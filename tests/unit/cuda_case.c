@@ -261,6 +261,18 @@ void case_close_beside(const char *name, const double *got, const double *want, 
     ck_assert_msg(worst <= bound, "%s[%lld]: %g, not %g: relative error %g, bound %g", name, (long long)where, got[where], want[where], worst, bound);
 }
 
+void case_within(const char *name, const double *got, const double *want, const double *bound, int64_t n)
+{
+    double worst = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double off = fabs(got[i] - want[i]);
+        ck_assert_msg(off <= bound[i], "%s[%lld]: %g, not %g: off by %g, bound %g", name, (long long)i, got[i], want[i], off, bound[i]);
+        worst = fmax(worst, bound[i] > 0 ? off / bound[i] : 0);
+    }
+    if (getenv("FRETSAW_SHOW"))
+        fprintf(stderr, "%-24s %.3g of its bound\n", name, worst);
+}
+
 void case_no_fault(const char *where)
 {
     const char *fault = launch_fault();

@@ -68,6 +68,8 @@ double case_kept(const cuda_case *c, int site, int64_t row, uint32_t element);
 void case_close(const char *name, const double *got, const double *want, int64_t n, double bound);
 /* The same over the greatest wanted value or `least`, where all that is wanted may be zero. */
 void case_close_beside(const char *name, const double *got, const double *want, int64_t n, double bound, double least);
+/* Each element within its own bound. */
+void case_within(const char *name, const double *got, const double *want, const double *bound, int64_t n);
 void case_no_fault(const char *where);
 /* Groups of tokens that share a number (`number[t]`, below `numbers`, -1 for none), as the host sorts them. */
 cuda_groups case_groups(cuda_case *c, const int32_t *number, int32_t numbers);
