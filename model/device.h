@@ -39,6 +39,9 @@ typedef struct device {
     bool (*can_link)(const backend *be);                               /* the library for it is there */
     status (*make_link_id)(backend *be, unsigned char id[DEVICE_LINK_ID]); /* by rank 0, for all */
     status (*open_link)(backend *be, const unsigned char id[DEVICE_LINK_ID], int rank, int ranks); /* collective; waits */
+    /* Local, waits for nobody: gives up what is under way, as after a step that was given up. To be called before memory that messages name is
+     * released; without links nothing happens. */
+    void (*close_link)(backend *be);
     void (*link_begin)(backend *be); /* a group: messages between two ranks meet in the order in which each names them */
     void (*link_send)(backend *be, const float *p, int64_t n, int to);
     void (*link_receive)(backend *be, float *p, int64_t n, int from);

@@ -287,6 +287,8 @@ void trainer_close(trainer *t)
 {
     records_close(t->records);
     events_close(t->events);
+    if (t->be && t->be->device) /* a step that was given up has left messages that name the memory below */
+        t->be->device->close_link(t->be);
     optimizer_free(t->optimizer);
     reduce_free(t->reduce);
     sums_free(t->sums);

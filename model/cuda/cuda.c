@@ -17,9 +17,9 @@ static void close_cuda(backend *be)
     if (!c)
         return;
     if (c->gpu) {
+        link_close(c->link); /* first: the work may wait for a message that never comes */
         if (gpu_stream(c->gpu))
             gpu_wait(c->gpu);
-        link_close(c->link);
         cuda_gradient_close(c);
         cuda_batch_close(c);
         cuda_memory_close(c);

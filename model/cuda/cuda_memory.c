@@ -202,6 +202,12 @@ static status open_link(backend *be, const unsigned char id[DEVICE_LINK_ID], int
     return link_open(cuda_of(be)->gpu, id, rank, ranks, &cuda_of(be)->link);
 }
 
+static void close_link(backend *be)
+{
+    link_close(cuda_of(be)->link);
+    cuda_of(be)->link = NULL;
+}
+
 static void begin_link(backend *be)
 {
     link_begin(cuda_of(be)->link);
@@ -250,6 +256,7 @@ const device cuda_device = {
     .can_link = can_link,
     .make_link_id = make_link_id,
     .open_link = open_link,
+    .close_link = close_link,
     .link_begin = begin_link,
     .link_send = send,
     .link_receive = receive,

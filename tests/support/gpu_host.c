@@ -96,6 +96,8 @@ struct CUstream_st *gpu_stream(const gpu *g)
     return NULL;
 }
 
+void (*gpu_twin_releases)(const void *p, size_t bytes);
+
 int64_t gpu_twin_launches(const gpu *g)
 {
     return g->launches;
@@ -126,6 +128,8 @@ void gpu_release(gpu *g, void *p)
     size_t rounded;
     flush(g);
     memcpy(&rounded, (char *)p - HEADER, sizeof rounded);
+    if (gpu_twin_releases)
+        gpu_twin_releases(p, rounded);
     g->taken -= rounded;
     free((char *)p - HEADER);
 }

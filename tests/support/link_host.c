@@ -60,6 +60,19 @@ status link_make_id(unsigned char id[DEVICE_LINK_ID])
     return STATUS_OK;
 }
 
+static link_ranks *open_links; /* a process has one */
+
+static void check_release(const void *p, size_t bytes)
+{
+    for (int i = 0; open_links && i < open_links->count; i++) {
+        const char *at = (const char *)open_links->list[i].p;
+        if (at >= (const char *)p && at < (const char *)p + bytes) {
+            fprintf(stderr, "the twin: memory of a message under way is given back, for which a device would wait for ever\n");
+            abort();
+        }
+    }
+}
+
 status link_open(gpu *g, const unsigned char id[DEVICE_LINK_ID], int rank, int ranks, link_ranks **out)
 {
     TRY(memory_new(out, sizeof **out, "links between devices"));
@@ -67,6 +80,8 @@ status link_open(gpu *g, const unsigned char id[DEVICE_LINK_ID], int rank, int r
     (*out)->rank = rank;
     (*out)->ranks = ranks;
     memcpy((*out)->folder, id, DEVICE_LINK_ID);
+    open_links = *out;
+    gpu_twin_releases = check_release;
     return ranks <= RANKS ? STATUS_OK : fail(STATUS_RESOURCE, "the twin has links for %d ranks", RANKS);
 }
 
@@ -76,6 +91,7 @@ void link_close(link_ranks *l)
     if (!l)
         return;
     rmdir(l->folder);
+    open_links = NULL;
     free(l);
 }
 
