@@ -100,12 +100,14 @@ void gradient_add_rest(gradient *to, const gradient *from)
         to->be->ops->add(to->be, to->dense + r.first, from->dense + r.first, r.end - r.first);
 }
 
-int64_t gradient_folded_floats(const tensor_table *table)
+int64_t gradient_folded_bytes(const tensor_table *table, int64_t page)
 {
-    int64_t left = table->dense;
-    for (rest r = {0}; next_rest(table, &r);)
-        left -= r.end - r.first;
-    return left;
+    int64_t bytes = 0, end = 0;
+    for (rest r = {0}; next_rest(table, &r); end = r.end) {
+        int64_t first_page = (end * (int64_t)sizeof(float) + page - 1) / page, end_page = r.first * (int64_t)sizeof(float) / page;
+        bytes += end_page > first_page ? (end_page - first_page) * page : 0;
+    }
+    return bytes;
 }
 
 int64_t gradient_begin(gradient *g, const int32_t *ids, int64_t n)

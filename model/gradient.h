@@ -49,8 +49,8 @@ size_t gradient_bytes(const tensor_table *table, int64_t lane_tokens);
 int64_t gradient_begin(gradient *g, const int32_t *ids, int64_t n);
 /* to += from over the dense part without the layers' weights: what is left to add when these have been folded. */
 void gradient_add_rest(gradient *to, const gradient *from);
-/* Floats of the layers' weights. */
-int64_t gradient_folded_floats(const tensor_table *table);
+/* Bytes of the pages, of `page` bytes, that hold layers' weights alone: what a gradient whose weights are always folded never touches. */
+int64_t gradient_folded_bytes(const tensor_table *table, int64_t page);
 /* The row of an id in this lane, or -1. */
 int32_t gradient_slot(const gradient *g, int32_t id);
 

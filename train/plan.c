@@ -65,7 +65,7 @@ static int64_t unused_weights(const trainer *t, const traffic *moved, cpu_isa is
     int slots = sums_slot_lanes(t->first_lane, t->end_lane, most);
     sums_kept(t->first_lane, t->end_lane, moved->whole && moved->tokens <= gemm_whole_steps(isa), kept);
     for (int i = 0; i < slots; i++)
-        bytes += kept[i] ? 0 : gradient_folded_floats(t->table) * (int64_t)sizeof(float);
+        bytes += kept[i] ? 0 : gradient_folded_bytes(t->table, HUGE_PAGE);
     return bytes;
 }
 
