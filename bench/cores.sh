@@ -23,12 +23,11 @@ python=${PYTHON:?a python with pandas and transformers}
 vocabulary=$data/vocab/bert-base-multilingual-uncased
 read -ra wrap <<<"${WRAP:-}"
 . jobs/mpi.sh
+. bench/shape.sh
 work=$(mktemp -d "${TMPDIR:-/tmp}/fretsaw-cores-XXXXXX")
 trap 'rm -rf "$work"' EXIT
-echo "machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores; load $(cut -d' ' -f1 /proc/loadavg)"
-"$python" bench/train_rows.py draw "$data/comments/train.csv" $((rows * 2)) "$work/rows.csv"
-"$python" bench/train_rows.py config "$model" "$vocabulary" "$work/config.json"
-"$bin/preprocess" --quiet --vocab "$vocabulary" --out "$work/tokens" "$work/rows.csv" >/dev/null
+machine_line
+real_rows "$model" $((rows * 2)) "$work"
 
 seconds() { # RANKS THREADS: of the second step
     local launch=(env)

@@ -66,18 +66,21 @@ case $name in
 esac
 printf '%-44s %14s %-10s %-8s %s\n' "what ($name)" value unit verdict note
 
+# TYPE NAME: what gpu_check has said of the distance from the CPU. Of a gradient in half types most is max pooling, which takes another position where two
+# are within rounding: the error goes with the root of how often, and the twin measures 0.07 and 0.02.
+agree_rows() {
+    local bars what v i=0
+    case $1 in float32) bars=(1e-5 1e-5 1e-4) ;; float16) bars=(1e-3 5e-3 5e-2) ;; *) bars=(1e-2 3e-2 1.5e-1) ;; esac
+    for what in loss score gradient; do
+        v=$(value ${what}_error "$scratch/agree")
+        row "$2: $what against the CPU, relative" "$v" "" "$(reached --below "$v" "${bars[i]}")" "at most ${bars[i]}"
+        i=$((i + 1))
+    done
+}
 if wanted agree; then
     for type in "${types[@]}"; do
-        # Of a gradient in half types most is max pooling, which takes another position where two are within rounding: the error goes with the root of
-        # how often, and the twin measures 0.07 and 0.02.
-        case $type in float32) bars=(1e-5 1e-5 1e-4) ;; float16) bars=(1e-3 5e-3 5e-2) ;; *) bars=(1e-2 3e-2 1.5e-1) ;; esac
         if try 60 "$scratch/agree" "$check" agree $type; then
-            i=0
-            for what in loss score gradient; do
-                v=$(value ${what}_error "$scratch/agree")
-                row "$type: $what against the CPU, relative" "$v" "" "$(reached --below "$v" "${bars[i]}")" "at most ${bars[i]}"
-                i=$((i + 1))
-            done
+            agree_rows $type "$type"
         else
             row "$type: against the CPU" - "" failed "$(why "$scratch/agree")"
         fi
@@ -235,7 +238,6 @@ fi
 # cuDNN's attention in place of the own kernel, where there is no attention dropout: as exact, and faster?
 if wanted cudnn; then
     for type in bfloat16 float16; do
-        case $type in float16) bars=(1e-3 5e-3 5e-2) ;; *) bars=(1e-2 3e-2 1.5e-1) ;; esac
         if ! try 60 "$scratch/agree" "$check" cudnn agree $type; then
             if grep -q "there is no cuDNN\|no cuDNN (it needs\|older than\|compute capability" "$scratch/agree.err"; then
                 row "$type: cuDNN's attention" - "" said "$(why "$scratch/agree")"
@@ -244,12 +246,7 @@ if wanted cudnn; then
             fi
             continue
         fi
-        i=0
-        for what in loss score gradient; do
-            v=$(value ${what}_error "$scratch/agree")
-            row "$type, cuDNN: $what against the CPU, relative" "$v" "" "$(reached --below "$v" "${bars[i]}")" "at most ${bars[i]}"
-            i=$((i + 1))
-        done
+        agree_rows $type "$type, cuDNN"
         if try 60 "$scratch/repeat" "$check" cudnn repeat $type $([ -n "$tiny" ] && echo 2 || echo 300); then
             v=$(value repeats_with_other_bits "$scratch/repeat")
             row "$type, cuDNN: repeats with other bits" "$v" "" "$(reached --below "$v" 0)" "of $(value repeats "$scratch/repeat")"

@@ -24,9 +24,10 @@ done
 bin=${BIN:-build/release/bin}
 read -ra wrap <<<"${WRAP:-}"
 . jobs/mpi.sh
+. bench/shape.sh
 work=$(mktemp -d "${TMPDIR:-/tmp}/fretsaw-price-XXXXXX")
 trap 'rm -rf "$work"' EXIT
-echo "machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores; load $(cut -d' ' -f1 /proc/loadavg); rows of $words words"
+machine_line "; rows of $words words"
 
 python3 - "$work" "$((64 * (steps + 1) > 512 ? 64 * (steps + 1) : 512))" "$words" <<'P'
 import json, random, sys

@@ -40,7 +40,7 @@ if [ ! -d "$work/shards" ]; then
         rm -rf "$work/make"
     done
 fi
-echo "machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores; load $(cut -d' ' -f1 /proc/loadavg)"
+machine_line
 
 one() { # RANKS TRAIN-OPTION...: "seconds mpirun's-seconds parts"
     local np=$1 begin launch=()

@@ -39,13 +39,12 @@ if [ ! -x "$peak_bench" ]; then
     peak_bench=build/bench/bin/peak_bench
 fi
 . jobs/mpi.sh
+. bench/shape.sh
 work=$(mktemp -d "${TMPDIR:-/tmp}/fretsaw-train-bench-XXXXXX")
 trap 'rm -rf "$work"' EXIT
-echo "machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores; load $(cut -d' ' -f1 /proc/loadavg)"
+machine_line
 
-"$python" bench/train_rows.py draw "$data/comments/train.csv" $((rows * (steps + 1))) "$work/rows.csv"
-"$python" bench/train_rows.py config "$model" "$vocabulary" "$work/config.json"
-"$bin/preprocess" --quiet --vocab "$vocabulary" --out "$work/tokens" "$work/rows.csv" >/dev/null
+real_rows "$model" $((rows * (steps + 1))) "$work"
 launch=()
 [ "$ranks" = 1 ] || launch=(mpirun -np "$ranks")
 

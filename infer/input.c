@@ -1,5 +1,6 @@
 #include "infer/input.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,12 +124,21 @@ static status set_columns(const settings *s, const run *r, csv_stage *c)
     return STATUS_OK;
 }
 
-static void add_names(const char *what, const option_list *names, char *text, size_t room)
+__attribute__((format(printf, 2, 3))) static void add(csv_stage *c, const char *format, ...)
 {
-    snprintf(text + strlen(text), room - strlen(text), "%s =", what);
+    size_t used = strlen(c->identity);
+    va_list rest;
+    va_start(rest, format);
+    vsnprintf(c->identity + used, sizeof c->identity - used, format, rest);
+    va_end(rest);
+}
+
+static void add_names(csv_stage *c, const char *what, const option_list *names)
+{
+    add(c, "%s =", what);
     for (size_t i = 0; i < names->count; i++)
-        snprintf(text + strlen(text), room - strlen(text), "%s%s", i ? "," : " ", names->item[i]);
-    snprintf(text + strlen(text), room - strlen(text), "\n");
+        add(c, "%s%s", i ? "," : " ", names->item[i]);
+    add(c, "\n");
 }
 
 /* A folder of its own for other CSVs, tokens or columns, so that parts are never taken for those of something else. */
@@ -138,15 +148,15 @@ static status name_parts(const settings *s, const char *folder, const run *r, cs
     char hex[HASH_HEX] = "", name[40];
     status st = STATUS_OK;
     snprintf(c->identity, sizeof c->identity, "[infer]\n");
-    add_names("id-column", &s->id_column, c->identity, sizeof c->identity);
-    add_names("lang-column", &s->lang_column, c->identity, sizeof c->identity);
-    add_names("text-column", &s->text_column, c->identity, sizeof c->identity);
+    add_names(c, "id-column", &s->id_column);
+    add_names(c, "lang-column", &s->lang_column);
+    add_names(c, "text-column", &s->text_column);
     if (s->dialect)
-        snprintf(c->identity + strlen(c->identity), sizeof c->identity - strlen(c->identity), "csv = pandas\n");
+        add(c, "csv = pandas\n");
     if (s->delimiter)
-        snprintf(c->identity + strlen(c->identity), sizeof c->identity - strlen(c->identity), "delimiter = %c\n", csv_delimiters[s->delimiter]);
+        add(c, "delimiter = %c\n", csv_delimiters[s->delimiter]);
     if (s->unlabelled_given)
-        snprintf(c->identity + strlen(c->identity), sizeof c->identity - strlen(c->identity), "unlabelled = %.17g\n", s->unlabelled);
+        add(c, "unlabelled = %.17g\n", s->unlabelled);
     TRY(hash_sha256_begin(&h));
     hash_sha256_add(h, c->identity, strlen(c->identity) + 1);
     hash_sha256_add(h, r->tokenizer, strlen(r->tokenizer) + 1);

@@ -57,16 +57,11 @@ static int64_t unused_rows(const trainer *t, const traffic *moved)
     return bytes;
 }
 
-/* Where lanes are short, some slots' weights are never touched: those of lanes that join the sums as they are made. As in the first step. */
+/* Where lanes are short, the weights of lanes that join the sums as they are made. As in the first step. */
 static int64_t unused_weights(const trainer *t, const traffic *moved, cpu_isa isa)
 {
-    bool kept[TREE_DEPTH];
-    int64_t most[TREE_DEPTH], bytes = 0;
-    int slots = sums_slot_lanes(t->first_lane, t->end_lane, most);
-    sums_kept(t->first_lane, t->end_lane, moved->whole && moved->tokens <= gemm_whole_steps(isa), kept);
-    for (int i = 0; i < slots; i++)
-        bytes += kept[i] ? 0 : gradient_folded_bytes(t->table, HUGE_PAGE);
-    return bytes;
+    bool whole = moved->whole && moved->tokens <= gemm_whole_steps(isa);
+    return whole ? sums_untouched(t->first_lane, t->end_lane) * gradient_folded_bytes(t->table, HUGE_PAGE) : 0;
 }
 
 /* Activations are laid out for M tokens, and take memory for those of the largest micro-batch, the first step's, in huge pages. Validation fills M. */

@@ -91,9 +91,9 @@ static status run_lane(trainer *t, int64_t lane, bool *stopped)
         startup_end();
         bert_forward(t->net, b);
         bert_loss(t->net, b, t->factor, t->row_loss);
-        const bool early = reduce_is_early(t->reduce) && lane == t->end_lane - 1 && feeder_lane_ends(t->feeder);
+        const bool ends = feeder_lane_ends(t->feeder), early = ends && lane == t->end_lane - 1 && reduce_is_early(t->reduce);
         bert_tell(t->net, early ? send_ready : NULL, t);
-        if (feeder_lane_ends(t->feeder) && !early)
+        if (ends && !early)
             sums_last(t->sums);
         bert_backward(t->net, b, sum);
         bert_wait_loss(t->net);

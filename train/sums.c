@@ -20,19 +20,22 @@ int sums_slot_lanes(int64_t first, int64_t end, int64_t most[TREE_DEPTH])
     return slots;
 }
 
-void sums_kept(int64_t first, int64_t end, bool whole, bool kept[TREE_DEPTH])
+int sums_untouched(int64_t first, int64_t end)
 {
     tree t;
-    int older, newer;
-    memset(kept, 0, TREE_DEPTH * sizeof *kept);
+    int older, newer, slots = 0, untouched = 0;
+    bool kept[TREE_DEPTH] = {0};
     tree_begin(&t, first);
     for (int64_t lane = first; lane < end; lane++) {
         int slot = tree_push(&t, 1);
-        bool folds = false;
+        slots = slot + 1 > slots ? slot + 1 : slots;
         while (tree_fold(&t, &older, &newer))
-            folds = true;
-        kept[slot] = kept[slot] || !folds || !whole;
+            continue;
+        kept[slot] = kept[slot] || t.depth > slot;
     }
+    for (int i = 0; i < slots; i++)
+        untouched += !kept[i];
+    return untouched;
 }
 
 status sums_create(backend *be, const tensor_table *table, int64_t first_lane, int64_t end_lane, int64_t lane_tokens, sums **out)
@@ -72,7 +75,6 @@ void sums_free(sums *s)
 void sums_begin(sums *s)
 {
     s->pieces = 0;
-    s->folded = false;
     s->dense_done = s->slot[0]->dense_count;
     tree_begin(&s->order, s->first_lane);
 }
@@ -94,7 +96,6 @@ void sums_last(sums *s)
     tree_push(&order, 1);
     while (tree_fold(&order, &older, &newer))
         g->fold[g->folds++] = s->slot[older]->dense;
-    s->folded = g->folds > 0;
 }
 
 /* On a copy of the tree: the lane is not pushed yet. */
@@ -102,7 +103,7 @@ void sums_fold_dense(sums *s, int64_t first)
 {
     tree order = s->order;
     int older, newer;
-    assert(first <= s->dense_done && !s->folded);
+    assert(first <= s->dense_done && s->slot[s->order.depth]->folds == 0);
     tree_push(&order, 1);
     while (tree_fold(&order, &older, &newer))
         s->be->ops->add(s->be, s->slot[older]->dense + first, s->slot[newer]->dense + first, s->dense_done - first);
@@ -112,18 +113,18 @@ void sums_fold_dense(sums *s, int64_t first)
 void sums_fold(sums *s, double loss)
 {
     int older, newer, slot = tree_push(&s->order, 1);
+    const bool folded = s->slot[slot]->folds > 0;
     s->loss[slot] = loss;
     while (tree_fold(&s->order, &older, &newer)) {
         gradient *to = s->slot[older], *from = s->slot[newer];
         s->loss[older] += s->loss[newer];
-        if (s->folded)
+        if (folded)
             gradient_add_rest(to, from);
         else if (s->dense_done > 0)
             s->be->ops->add(s->be, to->dense, from->dense, s->dense_done);
         sums_add_rows(to, from);
     }
     s->dense_done = s->slot[0]->dense_count;
-    s->folded = false;
     s->pieces = s->order.depth;
 }
 

@@ -25,7 +25,6 @@ typedef struct sums {
     int64_t first_lane;
     int64_t dense_done; /* of the lane at hand: from this index on sums_fold_dense has been */
     int room;           /* slots that exist */
-    bool folded;        /* of the lane at hand: sums_last has been, and the layers' weights have joined their sums */
 } sums;
 
 /* `lane_tokens` is the most tokens a lane may have. Errors: STATUS_RESOURCE. */
@@ -35,9 +34,9 @@ void sums_free(sums *s);
 size_t sums_bytes(const tensor_table *table, int64_t first_lane, int64_t end_lane, int64_t lane_tokens);
 /* The most lanes that each slot comes to hold, by running the tree without numbers. Returns how many slots there are. */
 int sums_slot_lanes(int64_t first, int64_t end, int64_t most[TREE_DEPTH]);
-/* Which slots the layers' weights of some lane stay in; `whole`: each lane is one micro-batch that the back end's products take in one piece, so that a lane
- * which is folded at once leaves nothing in its own slot. */
-void sums_kept(int64_t first, int64_t end, bool whole, bool kept[TREE_DEPTH]);
+/* How many slots only lanes come into that are folded at once: where sums_last folds them, and each is one micro-batch that the back end's products take in
+ * one piece, the layers' weights in these are never touched. */
+int sums_untouched(int64_t first, int64_t end);
 void sums_begin(sums *s);
 /* Where the next lane's gradient goes; the caller begins it. */
 gradient *sums_next(sums *s);

@@ -1,5 +1,6 @@
 #include "model/cpu/gemm.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -108,6 +109,7 @@ status gemm_create(cpu_isa isa, threads *pool, gemm **out)
     }
     memset(g->map, 0, (size_t)threads_count(pool) * sizeof *g->map);
     madvise(g->buffers, bytes, MADV_HUGEPAGE); /* fewer page walks where it is granted; no harm where not */
+    assert(g->kernels->rows * g->kernels->cols <= MOST_TILE);
     buffer_sizes(g->kernels, &g->a_floats, &g->b_floats);
     g->block_floats = b_floats_that_fit();
     *out = g;
@@ -190,17 +192,15 @@ typedef struct block {
     uint64_t *map_ticks; /* NULL: not counted */
 } block;
 
-/* Short runs far apart: fetched while the tile is worked on. */
-static void fetch_sums(const gemm_product *p, int64_t row, int64_t col, int64_t rows, int64_t cols)
+/* Short runs far apart, which the tile's end needs: fetched while the tile is worked on. */
+static void fetch_runs(const float *from, int64_t stride, int64_t rows, int64_t cols)
 {
     enum { LINE = 16 };
-    for (int i = 0; i < p->folds; i++)
-        for (int64_t r = row; r < row + rows; r++) {
-            const float *from = p->fold[i] + p->fold_at + r * p->ldc + col;
-            for (int64_t c = 0; c < cols; c += LINE)
-                __builtin_prefetch(from + c);
-            __builtin_prefetch(from + cols - 1);
-        }
+    for (int64_t row = 0; row < rows; row++, from += stride) {
+        for (int64_t c = 0; c < cols; c += LINE)
+            __builtin_prefetch(from + c);
+        __builtin_prefetch(from + cols - 1);
+    }
 }
 
 static void multiply_tile(const gemm_kernels *kernels, const gemm_product *p, const block *k, int64_t i, int64_t j, const float *next)
@@ -232,7 +232,8 @@ static void multiply_tile(const gemm_kernels *kernels, const gemm_product *p, co
     if (folds) {
         t.to = value;
         t.to_stride = kernels->cols;
-        fetch_sums(p, row, col, rows, cols);
+        for (int f = 0; f < p->folds; f++)
+            fetch_runs(p->fold[f] + p->fold_at + row * p->ldc + col, p->ldc, rows, cols);
     }
     if (last && (p->bias || p->scale != 0)) {
         t.finish = true;
@@ -240,10 +241,7 @@ static void multiply_tile(const gemm_kernels *kernels, const gemm_product *p, co
         t.bias = p->bias ? p->bias + col : NULL;
     }
     if (last && p->join)
-        for (int64_t r = row; r < row + rows; r++) { /* short runs far apart: fetched while the tile is worked on */
-            __builtin_prefetch(p->with + r * p->ldwith + col);
-            __builtin_prefetch(p->with + r * p->ldwith + col + cols - 1);
-        }
+        fetch_runs(p->with + row * p->ldwith + col, p->ldwith, rows, cols);
     kernels->tile(&t);
     if (folds)
         kernels->fold(&(gemm_fold){.value = value,
@@ -268,7 +266,8 @@ static void multiply_block(const gemm_kernels *kernels, const gemm_product *p, c
         for (int64_t j = 0; j < k->cols.count; j++) {
             bool turn = j + 1 == k->cols.count; /* the next tile begins the next panel of A; after the last any address will do */
             int64_t next_i = smaller(i + turn, k->rows.count - 1), next_j = turn ? 0 : j + 1;
-            const float *next = p->m * p->n <= SMALL || (p->folds && k->steps == p->k) ? NULL : p->c + (k->row0 + gemm_cut_start(&k->rows, next_i)) * p->ldc + k->col0 + gemm_cut_start(&k->cols, next_j);
+            bool reads_c = p->m * p->n > SMALL && (!p->folds || k->steps < p->k);
+            const float *next = reads_c ? p->c + (k->row0 + gemm_cut_start(&k->rows, next_i)) * p->ldc + k->col0 + gemm_cut_start(&k->cols, next_j) : NULL;
             multiply_tile(kernels, p, k, i, j, next);
         }
     }

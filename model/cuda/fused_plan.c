@@ -1,34 +1,29 @@
-#include <dlfcn.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "model/cuda/fused_plan.h"
+#include "model/cuda/symbols.h"
 
 cudnn_calls cudnn;
 
-static bool find(void *library, const char *name, void *place)
-{
-    void *p = dlsym(library, name);
-    memcpy(place, &p, sizeof p);
-    return p != NULL;
-}
-
 bool cudnn_find(void)
 {
+    static const library_symbol wanted[] = {
+        {"cudnnGetVersion", &cudnn.GetVersion},
+        {"cudnnGetErrorString", &cudnn.GetErrorString},
+        {"cudnnGetLastErrorString", &cudnn.GetLastErrorString},
+        {"cudnnCreate", &cudnn.Create},
+        {"cudnnDestroy", &cudnn.Destroy},
+        {"cudnnSetStream", &cudnn.SetStream},
+        {"cudnnBackendCreateDescriptor", &cudnn.BackendCreateDescriptor},
+        {"cudnnBackendDestroyDescriptor", &cudnn.BackendDestroyDescriptor},
+        {"cudnnBackendSetAttribute", &cudnn.BackendSetAttribute},
+        {"cudnnBackendGetAttribute", &cudnn.BackendGetAttribute},
+        {"cudnnBackendFinalize", &cudnn.BackendFinalize},
+        {"cudnnBackendExecute", &cudnn.BackendExecute},
+    };
     static int known; /* 0: not looked for yet */
-    if (known)
-        return known > 0;
-    void *library = dlopen("libcudnn.so.9", RTLD_NOW | RTLD_LOCAL);
-    known = library && find(library, "cudnnGetVersion", &cudnn.GetVersion) && find(library, "cudnnGetErrorString", &cudnn.GetErrorString) &&
-                    find(library, "cudnnGetLastErrorString", &cudnn.GetLastErrorString) && find(library, "cudnnCreate", &cudnn.Create) &&
-                    find(library, "cudnnDestroy", &cudnn.Destroy) && find(library, "cudnnSetStream", &cudnn.SetStream) &&
-                    find(library, "cudnnBackendCreateDescriptor", &cudnn.BackendCreateDescriptor) &&
-                    find(library, "cudnnBackendDestroyDescriptor", &cudnn.BackendDestroyDescriptor) &&
-                    find(library, "cudnnBackendSetAttribute", &cudnn.BackendSetAttribute) &&
-                    find(library, "cudnnBackendGetAttribute", &cudnn.BackendGetAttribute) &&
-                    find(library, "cudnnBackendFinalize", &cudnn.BackendFinalize) && find(library, "cudnnBackendExecute", &cudnn.BackendExecute)
-                ? 1
-                : -1;
+    if (!known)
+        known = library_find("libcudnn.so.9", wanted, sizeof wanted / sizeof *wanted) ? 1 : -1;
     return known > 0;
 }
 

@@ -1,9 +1,9 @@
-#include <dlfcn.h>
 #include <nccl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/cuda/link.h"
+#include "model/cuda/symbols.h"
 
 struct link {
     gpu *gpu;
@@ -23,26 +23,23 @@ static struct {
     const char *(*GetErrorString)(ncclResult_t);
 } nccl;
 
-static bool find(void *library, const char *name, void *place)
-{
-    void *p = dlsym(library, name);
-    memcpy(place, &p, sizeof p);
-    return p != NULL;
-}
-
 bool link_available(void)
 {
+    static const library_symbol wanted[] = {
+        {"ncclGetUniqueId", &nccl.GetUniqueId},
+        {"ncclCommInitRank", &nccl.CommInitRank},
+        {"ncclCommAbort", &nccl.CommAbort},
+        {"ncclGroupStart", &nccl.GroupStart},
+        {"ncclGroupEnd", &nccl.GroupEnd},
+        {"ncclSend", &nccl.Send},
+        {"ncclRecv", &nccl.Recv},
+        {"ncclAllReduce", &nccl.AllReduce},
+        {"ncclGetErrorString", &nccl.GetErrorString},
+    };
     static int known; /* 0: not looked for yet */
     _Static_assert(sizeof(ncclUniqueId) == DEVICE_LINK_ID, "an id of NCCL");
-    if (known)
-        return known > 0;
-    void *library = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
-    known = library && find(library, "ncclGetUniqueId", &nccl.GetUniqueId) && find(library, "ncclCommInitRank", &nccl.CommInitRank) &&
-                    find(library, "ncclCommAbort", &nccl.CommAbort) && find(library, "ncclGroupStart", &nccl.GroupStart) &&
-                    find(library, "ncclGroupEnd", &nccl.GroupEnd) && find(library, "ncclSend", &nccl.Send) && find(library, "ncclRecv", &nccl.Recv) &&
-                    find(library, "ncclAllReduce", &nccl.AllReduce) && find(library, "ncclGetErrorString", &nccl.GetErrorString)
-                ? 1
-                : -1;
+    if (!known)
+        known = library_find("libnccl.so.2", wanted, sizeof wanted / sizeof *wanted) ? 1 : -1;
     return known > 0;
 }
 
