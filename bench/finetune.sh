@@ -21,7 +21,7 @@ scripts=${FRETSAW_PEER_SCRIPTS:-../shared/peers}
 bin=${BIN:-build/release/bin}
 model=${MODEL:-}
 if [ -z "$model" ] && [ -n "${PYTHON:-}" ]; then
-    model=$(find "$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')" -name model.safetensors -path '*minilm*' -printf '%h\n' | head -n 1)
+    model=$(find "$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')" -name model.safetensors -path '*minilm*' -printf '%h\n' | sed -n 1p)
 fi
 [ -r "$model/vocab.txt" ] && [ -r "$data/train.csv" ] || { echo "finetune: MODEL (with vocab.txt) or FRETSAW_DATA not found" >&2; exit 3; }
 . jobs/mpi.sh

@@ -7,7 +7,7 @@ bert_config() {
 }
 # One line that says where and how busy; WORDS follow.
 machine_line() {
-    echo "machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores; load $(cut -d' ' -f1 /proc/loadavg)$*"
+    echo "machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | sed -n 1p), $(nproc) cores; load $(cut -d' ' -f1 /proc/loadavg)$*"
 }
 # MODEL ROWS FOLDER: so many real comments as FOLDER/rows.csv and tokens, and the shape as config.json, by the caller's $python, $data, $vocabulary and $bin.
 real_rows() {

@@ -10,7 +10,7 @@ log=$build/build.log
 . "$source/jobs/progress.sh"
 both() { cmake -S "$source" -B "$build" -G Ninja "$@" && cmake --build "$build"; }
 if ! with_progress "$log" build both "$@"; then
-    grep -E -B2 -A8 'error|FAILED' "$log" | head -n 60 >&2 || tail -n 40 "$log" >&2
+    grep -E -B2 -A8 'error|FAILED' "$log" | sed -n 1,60p >&2 || tail -n 40 "$log" >&2
     echo "build: failed; the whole log is $log" >&2
     exit 4
 fi

@@ -21,7 +21,7 @@ for build in "$@"; do
     bin=$work/build/bin train=("$work/build/bin/train") name=-$level
     if [ "$level" = static ]; then
         train=("$bin/fretsaw" train) name=static
-        file -L "$bin/fretsaw" | grep -q 'static' || wrong "$build: not a static program: $(file -L "$bin/fretsaw")"
+        [[ $(file -L "$bin/fretsaw") == *static* ]] || wrong "$build: not a static program: $(file -L "$bin/fretsaw")"
     fi
     rm -rf "$work/data" && mkdir "$work/data"
     "$bin/train_make_data" "$work/data" train 300 1 3 5 120 60 0 && "$bin/train_make_data" "$work/data" valid 90 1 1 6 120 60 0
@@ -32,7 +32,7 @@ for build in "$@"; do
         code=$?
         [ $code = 5 ] || [ $code = 2 ] && { echo "absent: $set: $(tail -1 "$log")"; continue; }
         state=$(sed -n 's/^{"step":18,.*"state":"\([0-9a-f]*\)".*/\1/p' "$work/run/metrics.jsonl" 2>/dev/null)
-        echo "$("$compiler" --version | head -1), $name, $set: $state"
+        echo "$("$compiler" --version | sed -n 1p), $name, $set: $state"
         [ "$state" = "$golden" ] || wrong "$build, $set: exit $code, state ${state:-none}, not $golden: $(tail -1 "$log")"
         tried=$((tried + 1))
     done

@@ -18,6 +18,6 @@ missing=$(comm -13 <(nm -D --defined-only build/cuda/bin/train | awk '{print $3}
     <(nm -D --undefined-only build/cuda/fretsaw_cuda.so | awk '$1 == "U" && $2 !~ /@/ && $2 !~ /^cublasLt/ {print $2}' | sort -u))
 [ -z "$missing" ] || { echo "device back end: the program lacks $missing" >&2; exit 1; }
 for program in train infer; do
-    build/cuda/bin/$program --help | grep -q -- --device || { echo "device back end: $program has no --device" >&2; exit 1; }
+    [[ $(build/cuda/bin/$program --help) == *--device* ]] || { echo "device back end: $program has no --device" >&2; exit 1; }
 done
 echo "device back end: built for $architectures in $((SECONDS - begin)) s"

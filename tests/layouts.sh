@@ -63,7 +63,7 @@ one() {
         return
     fi
     if ! [ -s submission.csv ] || ! [ -s predictions.csv ] || ! [ -e run/last ]; then
-        echo "wrong: $what: exit 0, and a result is missing: $(ls -R . | head -40) $(cat log)"
+        echo "wrong: $what: exit 0, and a result is missing: $(ls -R . | sed -n 1,40p) $(cat log)"
         wrong=$((wrong + 1))
         return
     fi

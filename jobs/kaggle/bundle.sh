@@ -25,7 +25,8 @@ if [ -z "$fretsaw" ]; then
         cmake --build "$build" --target program_fretsaw; } >"$build/build.log" 2>&1 || { tail -n 30 "$build/build.log" >&2; exit 4; }
     fretsaw=$build/bin/fretsaw
 fi
-! readelf -l "$fretsaw" | grep -q INTERP || { echo "bundle: $fretsaw is not linked statically; configure with -DFRETSAW_STATIC=ON" >&2; exit 3; }
+segments=$(readelf -l "$fretsaw")
+[[ $segments != *INTERP* ]] || { echo "bundle: $fretsaw is not linked statically; configure with -DFRETSAW_STATIC=ON" >&2; exit 3; }
 
 new=$out.new-$$
 trap 'rm -rf "$new"' EXIT

@@ -56,7 +56,7 @@ What was made, and where:
   run           $out/run                          recipe.conf, metrics.jsonl, provenance.json, checkpoints (best, last)
   submission    $out/submission.csv               $(($(wc -l <"$out/submission.csv") - 1)) rows, checked against the sample submission
   page          $out/report.html                  open it in a browser: curves, ROC, languages, mistakes, where the time went
-  AUC           $out/report.json                  $(sed -n 's/.*"auc": *\([0-9.]*\).*/\1/p' "$out/report.json" | head -1) of all rows; by label and language too
+  AUC           $out/report.json                  $(sed -n 's/.*"auc": *\([0-9.]*\).*/\1/p' "$out/report.json" | sed -n 1p) of all rows; by label and language too
 
 On your own data, in this folder ($PWD), with a Hugging Face model folder (config.json, vocab.txt, model.safetensors) in mbert/:
   $bin/preprocess --vocab mbert/ --out tokens/train jigsaw-toxic-comment-train.csv jigsaw-unintended-bias-train.csv

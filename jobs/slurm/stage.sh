@@ -45,7 +45,7 @@ wait_for_launcher() {
 
 # train and infer read SLURM_JOB_END_TIME, which Slurm before 22.05 does not set; the others are told by a signal.
 if [ -z "${SLURM_JOB_END_TIME:-}" ] && [ -n "$job" ]; then
-    end=$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%e 2>/dev/null | head -n 1) || end=
+    end=$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%e 2>/dev/null | sed -n 1p) || end=
     [[ $end != *-*T* ]] || export SLURM_JOB_END_TIME=$(date -d "$end" +%s)
 fi
 left() { echo $((${SLURM_JOB_END_TIME:-0} - $(date +%s))); }

@@ -71,7 +71,7 @@ for signal in TERM INT HUP; do
     wait_for launcher $(($(lines launcher) + 3))
     kill -$signal "$(pgrep -P $job)"
     ended 75 "SIG$signal to jobs/mpirun.sh" $job
-    tail -n 4 "$scratch/log" | grep -q "everything saved" || wrong "SIG$signal to jobs/mpirun.sh: $(cat "$scratch/log")"
+    [[ $(tail -n 4 "$scratch/log") == *"everything saved"* ]] || wrong "SIG$signal to jobs/mpirun.sh: $(cat "$scratch/log")"
     grep -q "jobs/mpirun.sh: the ranks are told" "$scratch/log" || wrong "SIG$signal to jobs/mpirun.sh is not told"
     grep -E "Primary job|non-zero|Forwarding" "$scratch/log" && wrong "mpirun's words about an exit code of ours"
 done

@@ -13,7 +13,7 @@ for try in 1 2 3 4 5 6 7 8; do
     timeout -k 5 60 "$mpi" -np 2 "$bin/train" --init random --config "$scratch" --train "$scratch/train" --out "$scratch/stopped$try" "${stopping[@]}" >"$scratch/log" 2>&1 &
     job=$!
     for _ in $(seq 500); do [ "$(wc -l 2>/dev/null <"$scratch/stopped$try/metrics.jsonl" || echo 0)" -ge 1 ] && break; sleep 0.02; done
-    rank=$(pgrep -f -- "$scratch/stopped$try " | while read -r p; do tr '\0' '\n' 2>/dev/null <"/proc/$p/environ" | grep -qx OMPI_COMM_WORLD_RANK=1 && echo "$p" && break; done)
+    rank=$(pgrep -f -- "$scratch/stopped$try " | while read -r p; do grep -qzx OMPI_COMM_WORLD_RANK=1 "/proc/$p/environ" 2>/dev/null && echo "$p"; done)
     [ -n "$rank" ] && kill -TERM "$rank" 2>/dev/null
     wait $job
     code=$?

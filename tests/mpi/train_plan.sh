@@ -8,7 +8,7 @@ shape() { # HIDDEN HEADS FFN LAYERS
         "$scratch/config.json"
 }
 base=(--lanes 8 --batch 16 --epochs 1 --max-steps 1 --max-length 62 --threads 1)
-number() { sed -n "s/.*$1 *\([0-9.]*\) \([MG]\)B.*/\1 \2/p" "$scratch/log" | awk '{ print $2 == "G" ? 1000 * $1 : $1 }' | head -1; }
+number() { sed -n "s/.*$1 *\([0-9.]*\) \([MG]\)B.*/\1 \2/p" "$scratch/log" | awk '{ print $2 == "G" ? 1000 * $1 : $1 }' | sed -n 1p; }
 near() { awk -v p="${1:-0}" -v t="${2:-1}" -v by="$3" 'BEGIN { exit !(p > (1 - by) * t && p < (1 + by) * t) }'; }
 try() { # RANKS M
     train "$1" none "${base[@]}" --micro-tokens "$2" --plan || wrong "plan at np $1: $(said)"

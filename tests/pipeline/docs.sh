@@ -53,7 +53,7 @@ marked() {
 unmarked() {
     local page
     for page in "${pages[@]}"; do
-        case " ${run_pages[*]} " in *" $page "*) ;; *) [ -z "$(boxes "$page")" ] || wrong "$page: nobody runs $(boxes "$page" | head -n 1)" ;; esac
+        case " ${run_pages[*]} " in *" $page "*) ;; *) [ -z "$(boxes "$page")" ] || wrong "$page: nobody runs $(boxes "$page" | sed -n 1p)" ;; esac
         awk '/^```/ { inside = !inside; plain = inside && $0 == "```"; next }
              inside && plain && /^ *((cmake|ctest|mpirun|srun|sbatch|pip|fretsaw|preprocess|shard|train|infer|report|doctor) |(jobs|tests|bench)\/)/ { exit 1 }' "$page" ||
             wrong "$page: commands in a box without a language"

@@ -58,7 +58,7 @@ for name in preprocess shard train infer report doctor; do
     [ "$(wc -l <options)" -gt 4 ] || wrong "few options: $name"
     while read -r option; do
         grep -qF -- "\\fB${option//-/\\-}\\fR" "$build/man/fretsaw-$name.1" || wrong "$option is not on the page of $name"
-        cut -f1 "$build/man/$name.words" | grep -qx -- "$option" || wrong "$option is not among the words of $name"
+        grep -qx -- "$option" <<<"$(cut -f1 "$build/man/$name.words")" || wrong "$option is not among the words of $name"
     done <options
     if command -v groff >/dev/null; then
         groff -man -Tascii -ww "$build/man/fretsaw-$name.1" 2>&1 >/dev/null | tee warnings

@@ -106,5 +106,5 @@ if [ "$kind" = apptainer ]; then # its user is whoever starts it
     user=someone folder=/home/someone
 fi
 start $entry $words || wrong "$entry $words"
-start mpirun -np 2 fretsaw preprocess --quiet --vocab /usr/share/fretsaw/sample/model --out tokens /usr/share/fretsaw/sample/test.csv | grep -q '800 rows' ||
+[[ $(start mpirun -np 2 fretsaw preprocess --quiet --vocab /usr/share/fretsaw/sample/model --out tokens /usr/share/fretsaw/sample/test.csv) == *"800 rows"* ]] ||
     wrong "preprocess in the image"

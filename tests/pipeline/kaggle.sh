@@ -41,7 +41,8 @@ FRETSAW=$PWD/bundle/fretsaw "$source/jobs/kaggle/bundle.sh" tokens 2>/dev/null |
 [ $code = 2 ] && [ -e tokens/manifest.json ] || wrong "bundle.sh took a folder of other things"
 bytes=$(du -sb --exclude=runs bundle | cut -f1)
 [ "$bytes" -le $((30 << 20)) ] || wrong "the bundle without runs has $bytes bytes"
-! readelf -d bundle/fretsaw | grep -q NEEDED || wrong "the program needs libraries"
+needed=$(readelf -d bundle/fretsaw)
+[[ $needed != *NEEDED* ]] || wrong "the program needs libraries"
 (cd bundle && tail -n +3 fretsaw-bundle.txt | sha256sum --quiet -c) || wrong "fretsaw-bundle.txt"
 
 # Nothing but the bundle and the competition's files.

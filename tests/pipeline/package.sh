@@ -12,7 +12,7 @@ wrong() { echo "wrong: $*" >&2; exit 1; }
 cd "$scratch"
 (cd "$build" && cpack -B "$scratch/made" -G "DEB;TGZ") >cpack.log || { cat cpack.log >&2; wrong "cpack"; }
 for library in libhdf5 libopenmpi libzstd libjansson libssl libxxhash libc6 openmpi-bin; do
-    dpkg-deb -f made/*.deb Depends | grep -q "$library" || wrong "the package does not ask for $library"
+    [[ $(dpkg-deb -f made/*.deb Depends) == *"$library"* ]] || wrong "the package does not ask for $library"
 done
 
 root=$scratch/clean

@@ -20,10 +20,10 @@ dry_run() {
     settings dry "TRAIN_PARTITION=low TRAIN_GPUS_PER_TASK=toy:1 INFER_NODES=1" 'SBATCH_OPTIONS="--comment=ours"' PARTITION=all
     "$source/jobs/slurm/submit.sh" --dry-run dry.settings >plan
     [ "$(grep -c sbatch plan)" = 4 ] && grep -q 'afterok:JOB_OF_TRAIN' plan && [ "$(grep -c "'--comment=ours'" plan)" = 4 ] || { cat plan; wrong "the dry run"; }
-    [ "$(grep -c "'--gpus-per-task=toy:1'" plan)" = 1 ] && grep "'--partition=low'" plan | grep -q "'--nodes=2'.*'train'" || { cat plan; wrong "one stage's resources"; }
+    [ "$(grep -c "'--gpus-per-task=toy:1'" plan)" = 1 ] && grep -q "'--nodes=2'.*'train'" <<<"$(grep "'--partition=low'" plan)" || { cat plan; wrong "one stage's resources"; }
     [ "$(grep -c "'--nodes=1'" plan)" = 1 ] && [ "$(grep -c "'--partition=all'" plan)" = 3 ] || { cat plan; wrong "the others' resources"; }
     "$source/jobs/slurm/submit.sh" --dry-run --from train dry.settings >plan
-    [ "$(grep -c sbatch plan)" = 2 ] && ! head -n 1 plan | grep -q dependency || { cat plan; wrong "--from train"; }
+    [ "$(grep -c sbatch plan)" = 2 ] && [[ $(head -n 1 plan) != *dependency* ]] || { cat plan; wrong "--from train"; }
     settings labels 'PREPROCESS_OPTIONS="--labels rude"'
     ! "$source/jobs/slurm/submit.sh" --dry-run labels.settings 2>said || wrong "--labels for all sets"
     grep -q "set LABELS instead" said || wrong "--labels for all sets: $(cat said)"
@@ -132,7 +132,7 @@ array_of_members() {
     until_it_trains array runs/fold-1-seed-2
     local one=${job[train]}_1
     hold array/runs/fold-1-seed-2
-    scancel --signal=USR1 "$(squeue --steps --noheader --format=%i --jobs="$one" | grep -m 1 "^${one}\.[0-9]")"
+    scancel --signal=USR1 "$(squeue --steps --noheader --format=%i --jobs="$one" | grep "^${one}\.[0-9]" | sed -n 1p)"
     release array/runs/fold-1-seed-2
     arrive 60 "$one" PENDING
     log_says array train 'stopped (SIGUSR1)' "$one"
@@ -149,7 +149,7 @@ array_of_members() {
     status array 0
     log_of array train "${job[train]}_0" | grep '^rank ' | sort >gpus
     printf 'rank %d on n%d: GPU %d\n' 0 1 0 1 1 1 2 2 0 3 2 1 | cmp - gpus || { cat gpus; wrong "the map of GPUs"; }
-    ! log_of array infer "${job[infer]}_0" | grep -q '^rank ' || wrong "infer has GPUs it did not ask for"
+    ! grep -q '^rank ' <<<"$(log_of array infer "${job[infer]}_0")" || wrong "infer has GPUs it did not ask for"
 }
 members_by_hand() {
     local fold seed runs=()

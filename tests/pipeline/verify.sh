@@ -109,13 +109,13 @@ says "holds        CSV -> scored data -> submission: tokenized once more"
 says "holds        weights -> predictions -> submission: made once more: mean.csv"
 says "holds        again: initial weights -> run: run/"
 rm -r predictions/tokens-*
-printf '\1' | dd of="$(ls predictions/*/*.scores | head -n 1)" bs=1 seek=200 conv=notrunc 2>/dev/null
+printf '\1' | dd of="$(ls predictions/*/*.scores | sed -n 1p)" bs=1 seek=200 conv=notrunc 2>/dev/null
 verify 0 "links hold, 0 are not checked, 0 break" "${several[@]}"
 broken scored/train-first.csv 5000 "breaks: CSV -> scored data: scored/train-first.csv"
 broken train-first.csv 5000 "breaks: run: CSV -> training data train: train-first.csv"
 broken "again/$(head -n 1 again/last)/model.safetensors" -4001 "breaks: again: run -> results: again/epoch-1/model.safetensors"
 broken again/recipe.conf 12 "breaks: again: recipe -> run: again/recipe.conf"
-part=$(ls predictions/tokens-*/part-*.h5 | head -n 1)
+part=$(ls predictions/tokens-*/part-*.h5 | sed -n 1p)
 cp "$part" part.h5
 flip "$part" 3000
 verify 0 "tokenized once more" env

@@ -50,7 +50,7 @@ status_says() { grep -qE "$1" status || { cat status; wrong "status.sh does not 
 
 log_of() { cat "$1/log/$2-${3:-${job[$2]}}.log"; } # NAME STAGE [JOB]
 log_says() { # NAME STAGE TEXT [JOB]
-    log_of "$1" "$2" "${4:-}" | grep -q -- "$3" || wrong "the log of $2 in $1 does not say: $3"
+    grep -q -- "$3" <<<"$(log_of "$1" "$2" "${4:-}")" || wrong "the log of $2 in $1 does not say: $3"
 }
 # Waits for the first checkpoint of NAME's training; gives up when the chain has broken before.
 until_it_trains() { # NAME [RUN]
@@ -76,7 +76,7 @@ go_on() { # NAME: its training is back in the queue
 signal_ranks() { # SIGNAL RUN
     local file
     for file in $(grep -lazE "(^|/)train$" /proc/[0-9]*/cmdline 2>/dev/null); do
-        if tr '\0' ' ' 2>/dev/null <"$file" | grep -qE "^([^ ]*/)?train .*--out $2 "; then kill -"$1" "$(cut -d/ -f3 <<<"$file")" 2>/dev/null || true; fi
+        if [[ $(tr '\0' ' ' 2>/dev/null <"$file") =~ ^([^ ]*/)?train\ .*--out\ $2\  ]]; then kill -"$1" "$(cut -d/ -f3 <<<"$file")" 2>/dev/null || true; fi
     done
 }
 hold() { signal_ranks STOP "$1"; }

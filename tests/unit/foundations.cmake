@@ -19,3 +19,5 @@ set_tests_properties(mutants_stand PROPERTIES TIMEOUT 60 LABELS unit)
 
 add_executable(reseal support/reseal.c)
 target_link_libraries(reseal PRIVATE fretsaw_common)
+add_test(NAME scripts COMMAND ${PROJECT_SOURCE_DIR}/tests/unit/scripts.sh ${PROJECT_SOURCE_DIR})
+set_tests_properties(scripts PROPERTIES TIMEOUT 60 LABELS "unit;release-only")
