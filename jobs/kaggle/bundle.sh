@@ -3,10 +3,14 @@
 # and the notebook cell that does it.
 #   jobs/kaggle/bundle.sh OUT [RUN...]          RUN: run folders of train; only the weights named by WEIGHTS (last) are taken, no optimizer state
 #   WEIGHTS=best jobs/kaggle/bundle.sh out/kaggle runs/one runs/two
-#   FRETSAW=path/to/a/static/fretsaw ...        take this program instead of building one (into BUILD, build/static)
+#   jobs/kaggle/bundle.sh --cuda OUT [RUN...]   programs for the notebook's GPU beside it, with every library they need but the driver
+#   FRETSAW=path/to/a/static/fretsaw ...        take this program instead of building one (into BUILD, build/static; with --cuda also BUILD-cuda)
+#   CUDA_ARCHITECTURES="75" ...                 compute capabilities to build for (75;80;89;90: T4, A100, L4, H100)
 set -euo pipefail
 source=$(cd "$(dirname "$(realpath "$0")")/../.." && pwd)
-[ $# -ge 1 ] && [ "${1#-}" = "$1" ] || { echo "usage: jobs/kaggle/bundle.sh OUT [RUN...]" >&2; exit 2; }
+cuda=no
+[ "${1:-}" != --cuda ] || { cuda=yes; shift; }
+[ $# -ge 1 ] && [ "${1#-}" = "$1" ] || { echo "usage: jobs/kaggle/bundle.sh [--cuda] OUT [RUN...]" >&2; exit 2; }
 out=$1
 shift
 weights=${WEIGHTS:-last}
@@ -16,15 +20,24 @@ for run in "$@"; do
     [ -r "$run/run.json" ] || { echo "bundle: $run is no run folder (no run.json); name what train --out was given" >&2; exit 3; }
 done
 
+build=${BUILD:-$source/build/static}
+make_in() { # FOLDER OPTIONS... -- TARGETS...
+    local folder=$1 options=()
+    shift
+    while [ "$1" != -- ]; do options+=("$1") && shift; done
+    shift
+    mkdir -p "$folder"
+    { cmake -S "$source" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFRETSAW_MPI=OFF -DFRETSAW_TESTS=OFF -DFRETSAW_BENCH=OFF "${options[@]}" &&
+        cmake --build "$folder" --target "$@"; } >"$folder/build.log" 2>&1 || { tail -n 30 "$folder/build.log" >&2; exit 4; }
+}
 fretsaw=${FRETSAW:-}
+[ -n "$fretsaw" ] && [ $cuda = no ] || "$source/jobs/setup.sh" build
 if [ -z "$fretsaw" ]; then
-    "$source/jobs/setup.sh" build
-    build=${BUILD:-$source/build/static}
-    mkdir -p "$build"
-    { cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFRETSAW_MPI=OFF -DFRETSAW_STATIC=ON -DFRETSAW_TESTS=OFF -DFRETSAW_BENCH=OFF &&
-        cmake --build "$build" --target program_fretsaw; } >"$build/build.log" 2>&1 || { tail -n 30 "$build/build.log" >&2; exit 4; }
+    make_in "$build" -DFRETSAW_STATIC=ON -- program_fretsaw
     fretsaw=$build/bin/fretsaw
 fi
+[ $cuda = no ] ||
+    make_in "$build-cuda" -DFRETSAW_CUDA=ON "-DFRETSAW_CUDA_ARCHITECTURES=${CUDA_ARCHITECTURES:-75;80;89;90}" -- program_infer program_train fretsaw_cuda
 segments=$(readelf -l "$fretsaw")
 [[ $segments != *INTERP* ]] || { echo "bundle: $fretsaw is not linked statically; configure with -DFRETSAW_STATIC=ON" >&2; exit 3; }
 
@@ -35,6 +48,19 @@ strip -o "$new/fretsaw" "$fretsaw"
 chmod 755 "$new/fretsaw"
 cp -r "$source/recipes" "$new/"
 cp "$source/jobs/kaggle/cell.py" "$new/"
+# A static program cannot open the driver's library. So these come with the C library and the loader of this machine, which the cell starts them by:
+# whatever C library the image has, theirs is the one they were linked with.
+if [ $cuda = yes ]; then
+    mkdir -p "$new/cuda/bin" "$new/cuda/lib"
+    strip -o "$new/cuda/bin/infer" "$build-cuda/bin/infer"
+    strip -o "$new/cuda/bin/train" "$build-cuda/bin/train"
+    strip -o "$new/cuda/fretsaw_cuda.so" "$build-cuda/fretsaw_cuda.so"
+    beside=$(dirname "$(sed -n 's/^FRETSAW_CUBLASLT:[A-Z]*=//p' "$build-cuda/CMakeCache.txt")")
+    needed=$(for file in "$build-cuda"/bin/{infer,train} "$build-cuda/fretsaw_cuda.so"; do LD_LIBRARY_PATH=$beside ldd "$file"; done)
+    [[ $needed != *"not found"* ]] || { printf 'bundle: a library is missing here: %s\n' "$(grep 'not found' <<<"$needed" | sort -u)" >&2; exit 4; }
+    while read -r library; do cp -L "$library" "$new/cuda/lib/"; done < <(grep -oE '/[^ ]+' <<<"$needed" | sort -u)
+    mv "$new/cuda/lib"/ld-linux-*.so.2 "$new/cuda/loader"
+fi
 for run in "$@"; do
     name=$(basename "$(realpath "$run")")
     which=$weights
@@ -48,7 +74,7 @@ for run in "$@"; do
 done
 {
     "$new/fretsaw" --version
-    echo "statically linked; runs: ${*:-none}"
+    echo "statically linked$([ $cuda = no ] || echo ", and for GPUs"); runs: ${*:-none}"
     (cd "$new" && find . -type f ! -name fretsaw-bundle.txt | LC_ALL=C sort | xargs -d '\n' sha256sum)
 } >"$new/fretsaw-bundle.txt"
 cat >"$new/dataset-metadata.json" <<META
@@ -56,6 +82,7 @@ cat >"$new/dataset-metadata.json" <<META
 META
 rm -rf "$out"
 mv "$new" "$out"
-echo "$out: $(du -sh --apparent-size "$out" | cut -f1), of it the program $(du -h --apparent-size "$out/fretsaw" | cut -f1)"
+echo "$out: $(du -sh --apparent-size "$out" | cut -f1), of it the program $(du -h --apparent-size "$out/fretsaw" | cut -f1)$(
+    [ $cuda = no ] || echo ", those for GPUs with their libraries $(du -sh --apparent-size "$out/cuda" | cut -f1)")"
 echo "upload:  kaggle datasets create -p $out --dir-mode zip      (again: kaggle datasets version -p $out --dir-mode zip -m update)"
 echo "then add it to a notebook and paste $out/cell.py into a cell"

@@ -16,7 +16,7 @@ cd "$work"
 sample=$source/sample
 alone() { unshare --net setpriv --reuid 4242 --regid 4242 --clear-groups env -i PATH=/usr/bin:/bin HOME=/tmp LANG=C.UTF-8 "$@"; }
 enclosed() { # a command of the empty root
-    unshare --net env -i /usr/sbin/chroot --userspec=4242:4242 --groups= "$work/root" "$@"
+    unshare --net env -i ${enclosed_environment:-} /usr/sbin/chroot --userspec=4242:4242 --groups= "$work/root" "$@"
 }
 
 "$bin/preprocess" --quiet --vocab "$sample/model" --out tokens "$sample/test.csv" >/dev/null
@@ -73,6 +73,7 @@ chmod 644 bundle/fretsaw # as data sets arrive
 cell FRETSAW_STUB_BELOW=0 >cell.log 2>&1 || { cat cell.log >&2; wrong "the cell"; }
 cmp by-mpi.csv notebook/submission.csv || wrong "the cell's submission"
 grep -q '^kaggle competitions submit -c sample -f ' cell.log || { cat cell.log >&2; wrong "the cell prints no command"; }
+! cell FRETSAW_DEVICE=cuda >cell.log 2>&1 && grep -q 'make it with jobs/kaggle/bundle.sh --cuda' cell.log || wrong "the cell asks a bundle without it for a GPU"
 cell A=b >cell.log 2>&1 || { cat cell.log >&2; wrong "the cell's quick commit"; }
 cmp "$sample/sample_submission.csv" notebook/submission.csv || wrong "the cell's quick commit"
 chmod 755 bundle/fretsaw
@@ -87,3 +88,30 @@ grep -qx 'kaggle competitions submit -c jigsaw-multilingual-toxic-comment-classi
 sed '5d' by-mpi.csv >short.csv
 ! "$source/jobs/kaggle/submit.sh" my-competition "$sample/sample_submission.csv" short.csv >said 2>&1 && ! grep -q '^kaggle' said || wrong "a short file is offered"
 echo "-- bundle without runs: $((bytes / 1024)) KiB"
+
+# With programs for GPUs: in the empty root they find every library but the driver's; on the CPU, and on the twin of a device, they give what the programs over MPI give.
+command -v nvcc >/dev/null || [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" ] || { echo "-- not tried: the bundle for GPUs, there is no nvcc here"; exit 0; }
+export FRETSAW=${FRETSAW_STATIC_PROGRAM:-$work/bundle/fretsaw} CUDA_ARCHITECTURES=75
+commands=$(doc_block "$source/docs/kaggle.md" cuda)
+bash -ec "$commands" || wrong "the page's commands: $commands"
+mv out/kaggle gpu
+(cd gpu && tail -n +3 fretsaw-bundle.txt | sha256sum --quiet -c) || wrong "fretsaw-bundle.txt for GPUs"
+rm -rf root/bundle
+cp -r gpu root/bundle
+on_gpu=(/bundle/cuda/loader --library-path /bundle/cuda/lib /bundle/cuda/bin/infer --quiet --run /bundle/runs/one --csv /input/test.csv --sample-submission
+    /input/sample_submission.csv)
+enclosed "${on_gpu[@]}" --device cpu --out /working/loaded.csv || wrong "infer by the bundle's loader"
+cmp by-mpi.csv root/working/loaded.csv || wrong "another submission by the bundle's loader"
+code=0
+enclosed_environment=FRETSAW_DEVICE_LIBRARY=/bundle/cuda/fretsaw_cuda.so enclosed "${on_gpu[@]}" --device cuda --out /working/none.csv >said 2>&1 || code=$?
+[ $code = 5 ] && grep -q 'no NVIDIA driver' said || { cat said >&2; wrong "no device: exit $code"; }
+twin=$(dirname "$bin")/tests/fretsaw_twin.so
+[ -e "$twin" ] || { echo "-- not tried: the cell on the twin of a device, which this build does not have"; exit 0; }
+cp "$twin" twin.so
+FRETSAW_DEVICE_LIBRARY=$PWD/twin.so "$bin/infer" --quiet --device cuda --run runs/one --csv "$sample/test.csv" --sample-submission "$sample/sample_submission.csv" --out twin.csv
+! cmp -s by-mpi.csv twin.csv || wrong "the twin's scores are the CPU's: it was not used"
+chmod 644 gpu/cuda/loader gpu/cuda/bin/* gpu/fretsaw
+alone FRETSAW_BUNDLE="$work/gpu" FRETSAW_COMPETITION="$sample" FRETSAW_WORK="$work/notebook" FRETSAW_STUB_BELOW=0 FRETSAW_DEVICE=cuda FRETSAW_DEVICE_LIBRARY="$work/twin.so" \
+    python3 bundle/cell.py >cell.log 2>&1 || { cat cell.log >&2; wrong "the cell on the twin"; }
+cmp twin.csv notebook/submission.csv || wrong "the cell's submission on the twin"
+echo "-- bundle for GPUs without runs: $(du -sm --exclude=runs gpu | cut -f1) MiB"
