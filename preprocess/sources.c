@@ -123,11 +123,7 @@ static status unpack_all(csv_sources *s, int64_t memory)
 
 status sources_unpack(csv_sources *s, const char *out, int64_t memory)
 {
-    status st = memory_new(&s->out, strlen(out) + 1, "a path");
-    if (st == STATUS_OK) {
-        memcpy(s->out, out, strlen(out));
-        st = file_join(out, UNPACKED, &s->folder);
-    }
+    status st = file_join(out, UNPACKED, &s->folder);
     for (int64_t i = 0; i < s->count && st == STATUS_OK; i++)
         st = name_plain(s, i);
     TRY(comm_agree(st));
@@ -146,13 +142,10 @@ void sources_close(csv_sources *s)
         comm_barrier(); /* nobody still reads */
         if (comm_rank() == 0 && file_remove_tree(s->folder) != STATUS_OK)
             log_warn("%s", status_message());
-        if (comm_rank() == 0 && s->made_out)
-            rmdir(s->out); /* where parts were made it is not empty, and stays */
     }
     for (int64_t i = 0; s->source && i < s->count; i++)
         free(s->source[i].plain);
     free(s->source);
     free(s->folder);
-    free(s->out);
     *s = (csv_sources){0};
 }

@@ -30,8 +30,6 @@ typedef struct csv_sources {
     csv_source *source;
     char *folder;     /* of the plain files; NULL: none */
     bool shared;      /* all ranks know of the folder */
-    char *out;        /* the folder that it is in */
-    bool made_out;    /* set at rank 0 by who made that folder for this: sources_close removes it unless something is in it */
 } csv_sources;
 
 /* Local. STATUS_INPUT for a file that is not there, STATUS_IO. */

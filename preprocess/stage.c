@@ -6,6 +6,7 @@
 #include "common/comm.h"
 #include "common/files.h"
 #include "common/log.h"
+#include "common/space.h"
 #include "preprocess/parts.h"
 #include "preprocess/report.h"
 #include "preprocess/sources.h"
@@ -25,6 +26,7 @@ typedef struct stage_state {
     parts_job job;
     token_parts parts;
     survey counts;
+    made_folder made;
     int claim; /* of the folder of parts */
 } stage_state;
 
@@ -176,7 +178,7 @@ static status check_options(const stage_options *o)
 
 static status claim_folder(stage_state *s)
 {
-    TRY(file_make_folder(s->o->out));
+    TRY(made_folder_begin(&s->made, s->o->out));
     return file_claim_folder(s->o->out, CLAIM_SECONDS, &s->claim);
 }
 
@@ -220,7 +222,6 @@ static status unpack_sources(stage_state *s)
 {
     if (!sources_packed(&s->sources))
         return STATUS_OK;
-    s->sources.made_out = comm_rank() == 0 && !file_exists(s->o->out);
     TRY(comm_agree(comm_rank() == 0 ? claim_folder(s) : STATUS_OK));
     return sources_unpack(&s->sources, s->o->out, s->o->rules.memory);
 }
@@ -278,6 +279,7 @@ status stage_run(const stage_options *o, FILE *report)
     splits_close(&s.splits);
     sources_close(&s.sources);
     file_release_folder(&s.claim);
+    made_folder_end(&s.made, st != STATUS_OK);
     survey_free(&s.counts);
     parts_free(&s.parts);
     rowfile_meta_free(&s.meta);

@@ -5,6 +5,7 @@
 #include "common/comm.h"
 #include "common/files.h"
 #include "common/log.h"
+#include "common/space.h"
 #include "common/stop.h"
 #include "shard/output.h"
 #include "shard/select.h"
@@ -25,6 +26,7 @@ typedef struct work {
     spill_runs *runs;
     rowfile_writer *shard;
     progress *progress;
+    made_folder made;
     int claim;            /* of the folder of shards */
 } work;
 
@@ -209,7 +211,7 @@ static status make_missing(work *w)
 
 static status claim_folder(work *w)
 {
-    TRY(file_make_folder(w->o->out));
+    TRY(made_folder_begin(&w->made, w->o->out));
     return file_claim_folder(w->o->out, CLAIM_SECONDS, &w->claim);
 }
 
@@ -266,5 +268,6 @@ status shard_make(const shard_options *o, const char *identity, char *const *fol
     selection_free(w.rows);
     free(w.folder);
     file_release_folder(&w.claim);
+    made_folder_end(&w.made, st != STATUS_OK);
     return st;
 }

@@ -126,6 +126,14 @@ static status list_steps(const char *run, int64_t **steps, int64_t *count)
     return st;
 }
 
+status checkpoint_count(const char *run, int64_t *count)
+{
+    int64_t *steps;
+    TRY(list_steps(run, &steps, count));
+    free(steps);
+    return STATUS_OK;
+}
+
 /* Leaves its name first, so that no checkpoint is ever half there. */
 static status remove_one(const checkpoint_place *place, int64_t step)
 {

@@ -75,6 +75,8 @@ status checkpoint_check_folder(const char *folder, const tensor_table *table);
 status checkpoint_point(const checkpoint_place *place, const char *name, const char *folder);
 /* Bytes of one checkpoint; of one epoch's weights. Local. */
 uint64_t checkpoint_bytes(const tensor_table *table, bool optimizer_too);
+/* Checkpoints that are in the run's folder. Local. */
+status checkpoint_count(const char *run, int64_t *count);
 void checkpoint_name(int64_t step, char name[32]);
 
 #endif

@@ -11,6 +11,7 @@
 #include "model/cpu/cpu.h"
 #include "model/profile.h"
 #include "train/evaluate.h"
+#include "train/room.h"
 #include "train/step.h"
 
 /* ---- where to begin ---- */
@@ -252,8 +253,10 @@ status loop_run(trainer *t)
         TRY(records_open(t->o->out, t->state.step, t->order.steps_per_epoch, &t->records));
         TRY(events_open(t->o->out, t->state.step, &t->events));
     }
-    if (t->state.step > 0)
+    if (t->state.step > 0) {
         TRY(checkpoint_settle(&t->place, t->state.step));
+        TRY(room_check(t));
+    }
     if (t->state.best > 0) /* as the checkpoint has it, whatever has become of the pointer */
         TRY(point_best(t, t->state.best));
     t->saved_at = clock_seconds();

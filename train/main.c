@@ -14,6 +14,7 @@
 #include "train/plan.h"
 #include "train/probe.h"
 #include "train/replay.h"
+#include "train/room.h"
 #include "train/startup.h"
 
 static void announce(const trainer *t)
@@ -118,6 +119,7 @@ static status run(const option_list *words)
         trainer_close(&t);
         return STATUS_OK;
     }
+    TRY(room_check_start(&t));
     TRY(warn_of_common_texts(&t));
     TRY(prepare(&t, INT64_MAX));
     startup_mark("network");

@@ -87,8 +87,24 @@ expect 4 "File too large" limited
 touch "$scratch/file"
 expect 4 "" train "$several" file/out "${base[@]}"
 if mkdir "$scratch/tiny" && mount -t tmpfs -o size=300k none "$scratch/tiny" 2>/dev/null; then
-    expect 4 "no space left.*; free some or choose another folder" train "$several" tiny/run "${base[@]}"
-    [ -z "$(ls -d "$scratch"/tiny/run/step-* "$scratch"/tiny/run/.step-* 2>/dev/null)" ] || wrong "half a checkpoint is there: $(ls -a "$scratch"/tiny/run)"
+    expect 4 "tiny/new/run: no space for a checkpoint, which needs 537480 bytes (0.54 MB): 307200 (0.31 MB) are free there; free some, or give an --out" \
+        train "$several" tiny/new/run "${base[@]}"
+    [ -z "$(ls -A "$scratch/tiny")" ] || wrong "a run that has no room has left a folder"
+    umount "$scratch/tiny"
+fi
+# Room for some checkpoints only: told beforehand; half of one is not left; to go on there must be room for the next, and none for what is done.
+if mount -t tmpfs -o size=1200k none "$scratch/tiny" 2>/dev/null; then
+    expect 4 "no space left.*; free some or choose another folder" train "$several" tiny/run "${base[@]}" --epochs 4
+    grep -q "warning:.*1.23 MB are free there; a checkpoint needs 0.54 MB, and the run may need [0-9.]* MB at once (--keep 2," "$scratch/log" || wrong "no warning of little room: $(cat "$scratch/log")"
+    [ -z "$(ls -d "$scratch"/tiny/run/.step-* 2>/dev/null)" ] || wrong "half a checkpoint is there: $(ls -a "$scratch"/tiny/run)"
+    expect 4 "no space for a checkpoint.*copy the run to a disk with room" train "$several" tiny/run "${base[@]}" --epochs 4
+    umount "$scratch/tiny"
+fi
+if mount -t tmpfs -o size=700k none "$scratch/tiny" 2>/dev/null; then
+    expect 0 "finished" train "$several" tiny/run "${base[@]}" --checkpoint-minutes 0
+    grep -q "are free there" "$scratch/log" && wrong "a warning though all fits: $(cat "$scratch/log")"
+    rm "$scratch/tiny/run/provenance.json"
+    expect 0 "finished" train 1 tiny/run "${base[@]}"
     umount "$scratch/tiny"
 fi
 
