@@ -32,6 +32,7 @@ pandas_eaten|preprocess/csv_pandas.c|{PANDAS_EATEN, 0}|{PANDAS_START, DECIDES}|^
 pandas_region|preprocess/csv_pandas.c|r.first = a->keeps ? PANDAS_BEFORE : a->region;|r.first = a->region;|^csv_pandas$
 gzip_member|preprocess/packed.c|            inflateReset(z);\n|            z->total_out = 0;\n|^csv_packed$
 zstd_cut|preprocess/packed.c|return wants ? end_inside(u, begin, sizeof(uint32_t)) : STATUS_OK;|return STATUS_OK;|^csv_packed$
+helped_block|model/cpu/gemm.c|    while (atomic_load_explicit(&open->unfinished, memory_order_acquire) > 0)|    while (0)|^gemm$
 max_last_on_ties|model/cpu/kernel_point.c|where = veci_select(greater, veci_set((uint32_t)t), where);|where = veci_select(vec_gt(best, x), where, veci_set((uint32_t)t));|^ops$
 mean_divisor|model/cpu/kernel_point.c|vec_div(sum, vec_set((float)(end - first)))|vec_div(sum, vec_set((float)(end - first + 1)))|^ops$
 decayed_bias|model/tensors.c|!strstr(t->name, "bias") &&||^(model_oracle|train_adamw)$

@@ -1,6 +1,8 @@
 #include "model/cpu/gemm.h"
 
 #include <assert.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,6 +30,25 @@ typedef struct worker_ticks {
     _Alignas(64) uint64_t sum; /* a cache line each */
 } worker_ticks;
 
+/* One packed block of B (columns col0 ..) with the packed block of A (rows row0 ..), for `steps` of k from k0. */
+typedef struct block {
+    int64_t row0, col0, k0, steps;
+    gemm_cut rows, cols;
+    const float *a, *b;
+    int64_t a_row, a_k, b_k;  /* strides within a panel */
+    int64_t a_panel, b_panel; /* floats from panel to panel, where packed */
+    bool a_in_place, b_in_place;
+} block;
+
+/* A worker's block that others may help with, panel of A by panel. `ticket` is the block's number (high half) and the panels that nobody has taken (low
+ * half). The rest stands from the ticket's being set until `unfinished` is 0 again, so who has taken a panel may read it. */
+typedef struct open_block {
+    _Alignas(64) _Atomic uint64_t ticket;
+    _Alignas(64) _Atomic int64_t unfinished; /* panels */
+    const gemm_product *product;
+    const block *block;
+} open_block;
+
 struct gemm {
     const gemm_kernels *kernels;
     cpu_isa isa;
@@ -37,6 +58,7 @@ struct gemm {
     float *buffers; /* per worker: A's block, then B's */
     bool timed;
     worker_ticks *map; /* one a worker */
+    open_block *open;  /* one a worker */
 };
 
 static int64_t divide_up(int64_t n, int64_t by)
@@ -83,10 +105,20 @@ static int64_t b_floats_that_fit(void)
     return smaller((l2 > 0 ? l2 : 1 << 20) * L2_PERCENT / 100 / (int64_t)sizeof(float), B_FLOATS);
 }
 
-static int64_t columns_of_block(const gemm *g, int64_t steps)
+/* Blocks of n columns of nearly equal size, in whole panels. */
+static int64_t columns_of_block(const gemm *g, int64_t n, int64_t steps)
 {
-    int64_t panels = g->block_floats / ((steps + (steps == 0)) * g->kernels->cols);
-    return (panels < 2 ? 2 : panels) * g->kernels->cols;
+    int64_t panels = g->block_floats / ((steps + (steps == 0)) * g->kernels->cols), all = divide_up(n, g->kernels->cols);
+    int64_t blocks = divide_up(all, panels < 2 ? 2 : panels);
+    return divide_up(all, blocks + (blocks == 0)) * g->kernels->cols;
+}
+
+/* Others use the core meanwhile, where ranks share it. */
+static void wait_a_little(void)
+{
+    for (int i = 0; i < 16; i++)
+        __builtin_ia32_pause();
+    sched_yield();
 }
 
 status gemm_create(cpu_isa isa, threads *pool, gemm **out)
@@ -103,11 +135,13 @@ status gemm_create(cpu_isa isa, threads *pool, gemm **out)
                     threads_count(pool));
     }
     g->map = aligned_alloc(64, (size_t)threads_count(pool) * sizeof *g->map);
-    if (!g->map) {
+    g->open = aligned_alloc(64, (size_t)threads_count(pool) * sizeof *g->open);
+    if (!g->map || !g->open) {
         gemm_free(g);
         return fail(STATUS_RESOURCE, "out of memory for %d threads of the matrix product", threads_count(pool));
     }
     memset(g->map, 0, (size_t)threads_count(pool) * sizeof *g->map);
+    memset(g->open, 0, (size_t)threads_count(pool) * sizeof *g->open);
     madvise(g->buffers, bytes, MADV_HUGEPAGE); /* fewer page walks where it is granted; no harm where not */
     assert(g->kernels->rows * g->kernels->cols <= MOST_TILE);
     buffer_sizes(g->kernels, &g->a_floats, &g->b_floats);
@@ -122,6 +156,7 @@ void gemm_free(gemm *g)
         return;
     free(g->buffers);
     free(g->map);
+    free(g->open);
     free(g);
 }
 
@@ -181,17 +216,6 @@ static void map_tile(const gemm_product *p, int64_t row, int64_t col, int64_t ro
     }
 }
 
-/* One packed block of B (columns col0 ..) with the packed block of A (rows row0 ..), for `steps` of k from k0. */
-typedef struct block {
-    int64_t row0, col0, k0, steps;
-    gemm_cut rows, cols;
-    const float *a, *b;
-    int64_t a_row, a_k, b_k;  /* strides within a panel */
-    int64_t a_panel, b_panel; /* floats from panel to panel, where packed */
-    bool a_in_place, b_in_place;
-    uint64_t *map_ticks; /* NULL: not counted */
-} block;
-
 /* Short runs far apart, which the tile's end needs: fetched while the tile is worked on. */
 static void fetch_runs(const float *from, int64_t stride, int64_t rows, int64_t cols)
 {
@@ -203,7 +227,7 @@ static void fetch_runs(const float *from, int64_t stride, int64_t rows, int64_t 
     }
 }
 
-static void multiply_tile(const gemm_kernels *kernels, const gemm_product *p, const block *k, int64_t i, int64_t j, const float *next)
+static void multiply_tile(const gemm_kernels *kernels, const gemm_product *p, const block *k, int64_t i, int64_t j, const float *next, uint64_t *map_ticks)
 {
     bool last = k->k0 + k->steps == p->k;
     int64_t from_row = gemm_cut_start(&k->rows, i), from_col = gemm_cut_start(&k->cols, j);
@@ -253,24 +277,56 @@ static void multiply_tile(const gemm_kernels *kernels, const gemm_product *p, co
                                    .rows = rows,
                                    .cols = cols});
     if (last && (p->map || p->join)) {
-        uint64_t start = k->map_ticks ? __builtin_ia32_rdtsc() : 0;
+        uint64_t start = map_ticks ? __builtin_ia32_rdtsc() : 0;
         map_tile(p, row, col, rows, cols);
-        if (k->map_ticks)
-            *k->map_ticks += __builtin_ia32_rdtsc() - start;
+        if (map_ticks)
+            *map_ticks += __builtin_ia32_rdtsc() - start;
     }
 }
 
-static void multiply_block(const gemm_kernels *kernels, const gemm_product *p, const block *k)
+/* Panel i of A with all panels of B. */
+static void multiply_panel(gemm *g, int worker, const gemm_product *p, const block *k, int64_t i)
 {
-    for (int64_t i = 0; i < k->rows.count; i++) {
-        for (int64_t j = 0; j < k->cols.count; j++) {
-            bool turn = j + 1 == k->cols.count; /* the next tile begins the next panel of A; after the last any address will do */
-            int64_t next_i = smaller(i + turn, k->rows.count - 1), next_j = turn ? 0 : j + 1;
-            bool reads_c = p->m * p->n > SMALL && (!p->folds || k->steps < p->k);
-            const float *next = reads_c ? p->c + (k->row0 + gemm_cut_start(&k->rows, next_i)) * p->ldc + k->col0 + gemm_cut_start(&k->cols, next_j) : NULL;
-            multiply_tile(kernels, p, k, i, j, next);
-        }
+    for (int64_t j = 0; j < k->cols.count; j++) {
+        bool turn = j + 1 == k->cols.count; /* the next tile begins the next panel of A; after the last any address will do */
+        int64_t next_i = smaller(i + turn, k->rows.count - 1), next_j = turn ? 0 : j + 1;
+        bool reads_c = p->m * p->n > SMALL && (!p->folds || k->steps < p->k);
+        const float *next = reads_c ? p->c + (k->row0 + gemm_cut_start(&k->rows, next_i)) * p->ldc + k->col0 + gemm_cut_start(&k->cols, next_j) : NULL;
+        multiply_tile(g->kernels, p, k, i, j, next, g->timed ? &g->map[worker].sum : NULL);
     }
+}
+
+/* Does one panel of a worker's open block; false where none is left. */
+static bool help(gemm *g, int worker, open_block *open)
+{
+    uint64_t ticket = atomic_load_explicit(&open->ticket, memory_order_acquire);
+    do
+        if ((uint32_t)ticket == 0)
+            return false;
+    while (!atomic_compare_exchange_weak_explicit(&open->ticket, &ticket, ticket - 1, memory_order_acq_rel, memory_order_acquire));
+    multiply_panel(g, worker, open->product, open->block, open->block->rows.count - (int64_t)(uint32_t)ticket);
+    atomic_fetch_sub_explicit(&open->unfinished, 1, memory_order_release);
+    return true;
+}
+
+/* All panels; others may help where `shared`. */
+static void multiply_block(gemm *g, int worker, const gemm_product *p, const block *k, bool shared)
+{
+    if (!shared) {
+        for (int64_t i = 0; i < k->rows.count; i++)
+            multiply_panel(g, worker, p, k, i);
+        return;
+    }
+    open_block *open = &g->open[worker];
+    open->product = p;
+    open->block = k;
+    atomic_store_explicit(&open->unfinished, k->rows.count, memory_order_relaxed);
+    uint64_t number = (atomic_load_explicit(&open->ticket, memory_order_relaxed) >> 32) + 1;
+    atomic_store_explicit(&open->ticket, number << 32 | (uint64_t)k->rows.count, memory_order_release);
+    while (help(g, worker, open))
+        continue;
+    while (atomic_load_explicit(&open->unfinished, memory_order_acquire) > 0)
+        wait_a_little();
 }
 
 /* Columns from col0 on (as many as k->cols says) of the part of k at hand: packed, or where they lie. */
@@ -314,7 +370,7 @@ static void take_a(const gemm_kernels *kernels, const gemm_product *p, block *k,
         kernels->sum_lanes(&pack, p->row_sums + k->row0);
 }
 
-void gemm_run_worker(gemm *g, int worker, const gemm_product *p)
+static void run_product(gemm *g, int worker, const gemm_product *p, bool shared)
 {
     const gemm_kernels *kernels = g->kernels;
     float *a = g->buffers + (size_t)worker * (g->a_floats + g->b_floats), *b = a + g->a_floats;
@@ -323,35 +379,40 @@ void gemm_run_worker(gemm *g, int worker, const gemm_product *p)
         block k = {.row0 = row,
                    .rows = cut_even(smaller(MOST_ROWS, p->m - row), kernels->rows),
                    .a_in_place = reads_a_in_place(p),
-                   .b_in_place = reads_b_in_place(kernels, p),
-                   .map_ticks = g->timed ? &g->map[worker].sum : NULL};
+                   .b_in_place = reads_b_in_place(kernels, p)};
         for (int64_t part = 0; part < parts; part++) {
             k.k0 = p->k * part / parts;
             k.steps = p->k * (part + 1) / parts - k.k0;
             take_a(kernels, p, &k, a);
-            int64_t most_cols = columns_of_block(g, k.steps);
+            int64_t most_cols = columns_of_block(g, p->n, k.steps);
             for (k.col0 = 0; k.col0 < p->n; k.col0 += most_cols) {
                 k.cols = cut_full(smaller(most_cols, p->n - k.col0), kernels->cols);
                 take_b(kernels, p, &k, b);
-                multiply_block(kernels, p, &k);
+                multiply_block(g, worker, p, &k, shared);
             }
         }
     }
 }
 
+void gemm_run_worker(gemm *g, int worker, const gemm_product *p)
+{
+    run_product(g, worker, p, false);
+}
+
+/* The cells of one product, and how far the workers are with them. */
 typedef struct grid {
     gemm *g;
     const gemm_product *p;
     int64_t row_blocks, col_blocks;
+    _Atomic int64_t next, unfinished; /* cells */
 } grid;
 
-static void run_cell(void *job, int64_t task, int worker)
+static void run_cell(const grid *r, int64_t cell, int worker)
 {
-    const grid *r = job;
     const gemm_kernels *kernels = r->g->kernels;
     gemm_product p = *r->p;
     int64_t rows = divide_up(p.m, kernels->rows), cols = divide_up(p.n, kernels->cols);
-    int64_t i = task / r->col_blocks, j = task % r->col_blocks;
+    int64_t i = cell / r->col_blocks, j = cell % r->col_blocks;
     int64_t row = smaller(p.m, rows * i / r->row_blocks * kernels->rows), row_end = smaller(p.m, rows * (i + 1) / r->row_blocks * kernels->rows);
     int64_t col = smaller(p.n, cols * j / r->col_blocks * kernels->cols), col_end = smaller(p.n, cols * (j + 1) / r->col_blocks * kernels->cols);
     p.m = row_end - row;
@@ -368,19 +429,36 @@ static void run_cell(void *job, int64_t task, int worker)
         p.with += row * p.ldwith + col;
     if (p.row_sums)
         p.row_sums = j == 0 ? p.row_sums + row : NULL; /* once a row */
-    gemm_run_worker(r->g, worker, &p);
+    run_product(r->g, worker, &p, true);
 }
 
-/* Cells per thread: two let a thread that lost its core for a while fall behind without all waiting for it; more would pack more often. A small result of
- * which both operands are packed (a product to the weights) has one, since packing is a tenth of it already. */
-enum { CELLS_PER_THREAD = 2, SMALLEST_CELL = 1 << 18, FEW_RESULTS = 1 << 20 };
+/* A worker's part: cells while there are any, then panels of the others' blocks until all cells are done. One worker, if the others come late, does all. */
+static void run_cells(void *job, int64_t task, int worker)
+{
+    (void)task;
+    grid *r = job;
+    int64_t cells = r->row_blocks * r->col_blocks, workers = threads_count(r->g->pool);
+    for (int64_t cell; (cell = atomic_fetch_add(&r->next, 1)) < cells;) {
+        run_cell(r, cell, worker);
+        atomic_fetch_sub_explicit(&r->unfinished, 1, memory_order_release);
+    }
+    while (atomic_load_explicit(&r->unfinished, memory_order_acquire) > 0) {
+        bool helped = false;
+        for (int64_t w = 0; w < workers; w++)
+            helped = help(r->g, worker, &r->g->open[w]) || helped;
+        if (!helped)
+            wait_a_little();
+    }
+}
+
+/* A cell is packed for itself, so one a thread packs least; whoever is done first helps the others. Cells too small for that are left together. */
+enum { SMALLEST_CELL = 1 << 18 };
 
 void gemm_run(gemm *g, const gemm_product *p)
 {
     int workers = threads_count(g->pool);
     double work = (double)p->m * (double)p->n * (double)p->k;
-    int64_t cells = workers * (!reads_a_in_place(p) && p->m * p->n <= FEW_RESULTS ? 1 : CELLS_PER_THREAD);
-    int64_t wanted = work / SMALLEST_CELL < (double)cells ? (int64_t)(work / SMALLEST_CELL) : cells;
+    int64_t wanted = work / SMALLEST_CELL < (double)workers ? (int64_t)(work / SMALLEST_CELL) : workers;
     if (workers == 1 || wanted <= 1 || p->m == 0 || p->n == 0) {
         threads_set_rounding();
         gemm_run_worker(g, 0, p);
@@ -389,14 +467,16 @@ void gemm_run(gemm *g, const gemm_product *p)
     /* The cut that packs least: each cell packs its columns of B, and its rows of A where those are not read in place. */
     double rows_cost = reads_a_in_place(p) ? 0 : (double)p->m, cols_cost = (double)p->n;
     int64_t most_rows = divide_up(p->m, g->kernels->rows), most_cols = divide_up(p->n, g->kernels->cols);
-    grid best = {.g = g, .p = p, .row_blocks = smaller(wanted, most_rows), .col_blocks = 1};
+    int64_t best_rows = smaller(wanted, most_rows), best_cols = 1;
     for (int64_t i = 1; i <= smaller(wanted, most_rows); i++) {
         int64_t j = smaller(divide_up(wanted, i), most_cols);
-        bool enough = i * j >= wanted, best_enough = best.row_blocks * best.col_blocks >= wanted;
-        if ((enough && !best_enough) ||
-            (enough == best_enough &&
-             rows_cost * (double)j + cols_cost * (double)i < rows_cost * (double)best.col_blocks + cols_cost * (double)best.row_blocks))
-            best = (grid){.g = g, .p = p, .row_blocks = i, .col_blocks = j};
+        bool enough = i * j >= wanted, best_enough = best_rows * best_cols >= wanted;
+        if ((enough && !best_enough) || (enough == best_enough && rows_cost * (double)j + cols_cost * (double)i <
+                                                                     rows_cost * (double)best_cols + cols_cost * (double)best_rows)) {
+            best_rows = i;
+            best_cols = j;
+        }
     }
-    threads_run(g->pool, best.row_blocks * best.col_blocks, run_cell, &best);
+    grid r = {.g = g, .p = p, .row_blocks = best_rows, .col_blocks = best_cols, .unfinished = best_rows * best_cols};
+    threads_run(g->pool, best_rows * best_cols, run_cells, &r);
 }
