@@ -80,14 +80,25 @@ begin_launcher() { # COMMAND...: in the background, on all tasks of the job
 }
 
 # PMIx and Open MPI of Debian 12 now and then crash a rank while it starts, with nothing done yet. The programs take up what is there, so once more
-# is safe; a program that crashes again has a fault of its own.
+# is safe; a program that crashes again has a fault of its own. A node that has just come back may not answer srun for some seconds.
 launch() { # PROGRAM OPTIONS...
-    local code=0 began=$SECONDS
-    launch_once "$@" || code=$?
-    [ $code = $((128 + $(kill -l SEGV))) ] && [ -z "$asked" ] && [ $((SECONDS - began)) -lt 60 ] || return $code
-    echo "stage $stage: a rank crashed within its first minute (exit $code): started once more"
-    launch_once "$@"
+    local code began=$SECONDS crashed=
+    while :; do
+        code=0
+        launch_once "$@" || code=$?
+        [ -z "$asked" ] || return $code
+        if [ $code = $((128 + $(kill -l SEGV))) ] && [ -z "$crashed" ] && [ $((SECONDS - began)) -lt 60 ]; then
+            echo "stage $stage: a rank crashed within its first minute (exit $code): started once more"
+            crashed=yes
+        elif [ $code = $srun_did_not_start ] && [ $((SECONDS - began)) -lt 120 ]; then
+            echo "stage $stage: srun could not start it on all nodes (exit $code): again in 5 s"
+            sleep 5
+        else
+            return $code
+        fi
+    done
 }
+srun_did_not_start=233
 
 launch_once() { # PROGRAM OPTIONS...
     local program=("$BIN/$1") code=0

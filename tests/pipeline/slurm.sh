@@ -42,6 +42,26 @@ dry_run() {
     status_says 'nothing was submitted'
 }
 
+# A stand-in for srun, which at first does what srun does where a node does not answer.
+no_answer() {
+    say "a node that does not answer srun at first"
+    settings late
+    mkdir -p tools late/log
+    cat >tools/srun <<'END'
+#!/usr/bin/env bash
+echo >>calls
+[ "$(wc -l <calls)" -gt "$FAILING" ] || exit "$CODE"
+while [[ $1 == --* ]]; do shift; done
+exec "$@"
+END
+    chmod +x tools/srun
+    local code=0
+    FAILING=2 CODE=233 PATH=$PWD/tools:$PATH "$source/jobs/slurm/stage.sh" preprocess ./late.settings >late/log/said 2>&1 || code=$?
+    [ $code = 0 ] && [ "$(grep -c 'could not start it on all nodes' late/log/said)" = 2 ] && [ -e late/tokens/test/manifest.json ] || { cat late/log/said; wrong "no answer: exit $code"; }
+    FAILING=9 CODE=139 PATH=$PWD/tools:$PATH "$source/jobs/slurm/stage.sh" shard ./late.settings >late/log/said 2>&1 || code=$?
+    [ $code = 139 ] && [ "$(grep -c 'started once more' late/log/said)" = 1 ] || { cat late/log/said; wrong "a crash each time: exit $code"; }
+}
+
 stopped_and_again() {
     say "srun: a chain whose training is stopped by USR1, and again by TERM"
     settings srun
@@ -283,7 +303,7 @@ say "two nodes"
 hosts_start n1 n2
 slurm_start 6 n1 n2 || wrong "no cluster"
 case $part in
-    chains) cases=(dry_run stopped_and_again with_mpirun array_of_members) ;;
+    chains) cases=(dry_run no_answer stopped_and_again with_mpirun array_of_members) ;;
     faults) cases=(begin_hard_limit soft_limit cancelled failed_parent end_hard_limit preempted node_crash) ;;
     *) IFS=, read -ra cases <<<"$part" ;;
 esac
