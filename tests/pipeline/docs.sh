@@ -65,7 +65,7 @@ options() { # every option that a page names is one of the programs
     for name in preprocess shard train infer report doctor; do "$bin/$name" --help; done | grep -oE -- '--[a-z0-9-]+' | sort -u >"$work/options"
     for page in README.md docs/{guide,notebook,troubleshooting,records,kaggle}.md; do
         while IFS= read -r option; do
-            grep -qx -- "$option" "$work/options" || grep -q -- "$option" jobs/slurm/submit.sh tests/run.sh || case $option in
+            grep -qx -- "$option" "$work/options" || grep -q -- "$option" jobs/slurm/submit.sh jobs/kaggle/bundle.sh tests/run.sh || case $option in
                 # of other programs: git, cmake, cpack, apt-get, pip, mpirun, srun, sbatch, kaggle, tensorboard, docker
                 --preset|--build|--install|--prefix|--config|--no-install-recommends|--logdir|--dir-mode|--mpi|--account|--mail-type|--nv|--bind|--target|--rounds|--list|--signal|--steps|--jobs|--bind-to) ;;
                 *) wrong "$page: no program has $option" ;;
@@ -97,6 +97,13 @@ cut("validation.csv", "validation.csv", 600)
 cut("test.csv", "test.csv", 300)
 cut("sample_submission.csv", "sample_submission.csv", 300)
 cut("test_labels.csv", "test_labels.csv", 300)
+def renamed(name, to, rows, names):
+    with open(f"{sample}/{name}", newline="", encoding="utf-8") as f, open(to, "w", newline="", encoding="utf-8") as out:
+        table = csv.writer(out, lineterminator="\n")
+        table.writerow(names.values())
+        table.writerows([row[column] for column in names] for row in list(csv.DictReader(f))[:rows])
+renamed("train-first.csv", "posts.csv", 400, {"id": "post_no", "comment_text": "body", "toxic": "rude"})
+renamed("test.csv", "later_posts.csv", 60, {"id": "post_no", "content": "body"})
 with open("mine.csv", "w", encoding="utf-8") as out:
     out.write('key;body;rude;threat\na;"one; two";0;0.5\nb;three;1;\n')
 os.makedirs("begin")
@@ -141,6 +148,7 @@ run_page() { # PAGE [FOLDER]: in a folder of its own, or one that an earlier pag
     PATH=$bin:$PATH bash -euo pipefail -x commands >log 2>&1 || code=$?
     [ $code = 0 ] || { tail -n 30 log >&2; wrong "$page: exit $code"; }
     cd "$source"
+    [ $page != README.md ] || [ "$(wc -l <"$folder/later_scores.csv")" = 61 ] || wrong "README: no scores of the second set"
     echo "-- $page: $(grep -vc '^$' "$folder/commands") lines of commands ($SECONDS s)"
 }
 
