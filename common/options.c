@@ -1,5 +1,4 @@
 #include "common/options.h"
-#include "common/share.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -10,6 +9,8 @@
 #include <string.h>
 
 #include "common/files.h"
+#include "common/nearest.h"
+#include "common/share.h"
 
 /* Texts and lists that fields point at; freed together by options_free. */
 static void **kept;
@@ -302,8 +303,14 @@ static status recipe_line(const option_program *program, const option *table, co
     *equals = 0;
     char *name = trim(line), *value = trim(equals + 1);
     const option *o = find(table, name);
-    if (!o)
-        return fail(STATUS_USAGE, "%s, line %d: %s has no option '%s'; see %s --help", path, number, program->name, name, program->name);
+    if (!o) {
+        nearest n = nearest_of(name, strlen(name));
+        for (o = table; o->name; o++)
+            nearest_add(&n, o->name);
+        const char *meant = nearest_found(&n);
+        return fail(STATUS_USAGE, "%s, line %d: %s has no option '%s';%s%s%s see %s --help", path, number, program->name, name, meant ? " did you mean " : "",
+                    meant ? meant : "", meant ? "?" : "", program->name);
+    }
     status st = below && is_named(o) ? STATUS_OK : set_given(o, value);
     return st == STATUS_OK ? st : fail_context(st, "%s, line %d", path, number);
 }
@@ -343,7 +350,7 @@ static status read_recipe(const option_program *program, const option *table, co
 {
     char *text, *found;
     size_t bytes;
-    TRY(share_find(path, &found));
+    TRY(share_find_recipe(path, &found));
     status st = file_read_all(found, 1 << 20, &text, &bytes);
     if (st == STATUS_OK) {
         st = read_recipe_text(program, table, found, text, false);
@@ -415,9 +422,11 @@ static status refuse_word(const struct option *list, const char *word)
     char could[400] = "";
     size_t n = strcspn(word, "="), used = 0;
     int count = 0;
+    nearest near = nearest_of(word + 2, n > 2 ? n - 2 : 0);
     if (strncmp(word, "--", 2) != 0)
         return fail(STATUS_USAGE, "no option '%s'; options have long names", word);
     for (; list->name; list++) {
+        nearest_add(&near, list->name);
         if (strncmp(list->name, word + 2, n - 2) != 0)
             continue;
         if (used + strlen(list->name) + 5 < sizeof could)
@@ -428,8 +437,10 @@ static status refuse_word(const struct option *list, const char *word)
     }
     if (count == 1)
         return fail(STATUS_USAGE, "'%s': %s takes no value", word, could);
-    return count ? fail(STATUS_USAGE, "'%.*s' could be %s: write more of the name", (int)n, word, could)
-                 : fail(STATUS_USAGE, "no option '%s'; see --help", word);
+    if (count)
+        return fail(STATUS_USAGE, "'%.*s' could be %s: write more of the name", (int)n, word, could);
+    const char *meant = nearest_found(&near);
+    return meant ? fail(STATUS_USAGE, "no option '%s'; did you mean --%s?", word, meant) : fail(STATUS_USAGE, "no option '%s'; see --help", word);
 }
 
 /* One pass over the words. With `apply` false it only looks for the general options; errors are told in either pass. */

@@ -125,8 +125,11 @@ static status check_row(check_state *c, const csv_columns *at, csv_fault *fault)
         csv_reader_field(c->reader, at->label[l], &f);
         if (label_read(f.text, f.bytes, &c->rules->label, &label) || (fault->kind != CSV_FINE && fault->byte < f.at))
             continue;
-        *fault = (csv_fault){.kind = CSV_LABEL, .record = csv_reader_record(c->reader), .byte = f.at};
+        csv_fault_kind kind = label_is_yes_or_no(f.text, f.bytes) ? CSV_LABEL_WORD : CSV_LABEL;
+        *fault = (csv_fault){.kind = kind, .record = csv_reader_record(c->reader), .byte = f.at};
         csv_quote_text(f.text, f.bytes, fault->detail, 60);
+        if (at->heading[l])
+            csv_quote_text(at->heading[l], strlen(at->heading[l]), fault->column, sizeof fault->column);
     }
     c->out->rows++;
     if (at->lang < 0)

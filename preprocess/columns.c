@@ -129,6 +129,9 @@ static void find_labels(const columns_wanted *wanted, const header_names *n, csv
         found += out->label[i] >= 0;
         missing = out->label[i] < 0 && !missing ? wanted->labels.item[i] : missing;
     }
+    for (int64_t i = 0; i < out->labels; i++)
+        if (out->label[i] >= 0)
+            out->heading[i] = strdup(n->text[out->label[i]]); /* only for messages */
     if (found && missing)
         say_missing(fault, CSV_NO_LABEL, &(option_list){.item = (char *[]){(char *)missing}, .count = 1}, out);
 }
@@ -154,6 +157,7 @@ status columns_find(const columns_wanted *wanted, csv_reader *header, csv_column
     *out = (csv_columns){.width = csv_reader_width(header), .labels = (int64_t)wanted->labels.count};
     *fault = (csv_fault){.kind = CSV_FINE};
     TRY(memory_new(&out->label, (size_t)out->labels * sizeof *out->label, "label columns"));
+    TRY(memory_new(&out->heading, (size_t)out->labels * sizeof *out->heading, "label columns"));
     TRY_DONE(names_read(header, &n));
     list_header(&n, out->header);
     out->id = find_listed(&n, &wanted->id, wanted->first_counts, fault);
@@ -188,6 +192,9 @@ void columns_shift(csv_columns *c, int64_t more)
 
 void columns_free(csv_columns *c)
 {
+    for (int64_t i = 0; c->heading && i < c->labels; i++)
+        free(c->heading[i]);
+    free(c->heading);
     free(c->label);
     *c = (csv_columns){0};
 }

@@ -32,6 +32,7 @@ typedef struct csv_columns {
     int64_t id, text, lang; /* numbers of columns from 0; lang -1: none; id COLUMNS_NUMBERED: the row's number */
     int64_t labels;         /* as wanted */
     int64_t *label;         /* -1: the input has none */
+    char **heading;         /* of each label's column; NULL: the input has none */
     char header[COLUMNS_HEADER]; /* the names that the header has, for a message */
 } csv_columns;
 

@@ -306,6 +306,7 @@ status csv_reader_next(csv_reader *r, csv_event *event)
             r->fault.found = fields;
             r->fault.wanted = r->width;
             *event = say_fault(r, CSV_RAGGED, from);
+            r->fault.cut = fields < r->width && r->base + stop + 1 >= r->file->bytes;
             return STATUS_OK;
         }
         r->record++;

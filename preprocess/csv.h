@@ -68,6 +68,7 @@ typedef enum csv_fault_kind {
     CSV_NO_LABEL,
     CSV_EQUAL_NAMES,
     CSV_LABEL,
+    CSV_LABEL_WORD,     /* a label that says yes or no by a word */
     CSV_LANG,
 } csv_fault_kind;
 
@@ -78,6 +79,8 @@ typedef struct csv_fault {
     int64_t record;   /* 0 = header, 1 = first after it; -1: the whole file */
     uint64_t byte;    /* from the start of the file; CSV_NOWHERE: the whole file */
     int64_t found, wanted; /* fields of a ragged record, bytes of a too long one */
+    bool cut;         /* of a ragged record: it is the file's last, and fields are missing */
+    char column[64];  /* the heading of a faulty label's column, as `detail` */
     char detail[440]; /* names or text for the message; NUL-terminated valid UTF-8, may be empty */
 } csv_fault;
 /* "ragged record" and so on. */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "preprocess/missing.h"
 
@@ -75,4 +76,17 @@ bool label_read(const char *text, size_t n, const label_rule *rule, float *out)
         return false;
     *out = (float)value + 0.0f; /* -0 becomes 0: equal labels have equal bits */
     return true;
+}
+
+bool label_is_yes_or_no(const char *text, size_t n)
+{
+    static const char *const words[] = {"true", "false", "yes", "no", "y", "n", "t", "f"};
+    while (n && *text == ' ')
+        text++, n--;
+    while (n && text[n - 1] == ' ')
+        n--;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == n && strncasecmp(text, words[i], n) == 0)
+            return true;
+    return false;
 }

@@ -19,4 +19,7 @@ typedef struct label_rule {
 /* False: not a number, or outside 0..1. NaN for an empty field, spaces alone, a missing-value word or the rule's number. */
 bool label_read(const char *text, size_t n, const label_rule *rule, float *out);
 
+/* True, no, Y and their like, in any case, with spaces around: what is no label, but could become one. */
+bool label_is_yes_or_no(const char *text, size_t n);
+
 #endif

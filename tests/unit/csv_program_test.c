@@ -91,9 +91,17 @@ START_TEST(bad_inputs)
     expect("--vocab v --out o missing.csv", 3, "missing.csv: the CSV can't be opened");
     expect("--vocab v --out o .", 3, "not a plain file");
     expect("--vocab nowhere --out o good.csv", 3, "nowhere");
-    expect("--vocab v --out o good.csv", 3, "good.csv: record 3, byte 72: label (-1)"); /* without --unlabelled */
+    expect("--vocab v --out o good.csv", 3, "good.csv: record 3, byte 72: label (-1) in column toxic; a label is a number"); /* without --unlabelled */
     put("ragged.csv", "id,comment_text\n1,a\n2\n");
-    expect("--vocab v --out o --unlabelled -1 good.csv ragged.csv", 3, "ragged.csv: record 2, byte 20: ragged record (1 fields where the header has 2)");
+    expect("--vocab v --out o --unlabelled -1 good.csv ragged.csv", 3, "ragged.csv: record 2, byte 20: ragged record (1 field where the header has 2); it is the file's last record");
+    put("inside.csv", "id,comment_text\n1,a\n2\n3,c\n");
+    expect("--vocab v --out o inside.csv", 3, "ragged record (1 field where the header has 2); give every record");
+    put("more.csv", "id,comment_text\n1,a\n2,b,c");
+    expect("--vocab v --out o more.csv", 3, "ragged record (3 fields where the header has 2); give every record");
+    put("torn.csv", "id,comment_text\n1,a\n2,\"b");
+    expect("--vocab v --out o torn.csv", 3, "unclosed quote; the file ends inside this field: it was cut short (a download that broke off), or");
+    put("words.csv", "id,rude,comment_text,threat\n1,0,a,1\n2,1,b,Yes\n3,True,c,0\n");
+    expect("--vocab v --out o --labels \"rude,bad|threat\" words.csv", 3, "words.csv: record 2, byte 42: label (Yes) in column threat; write 1 for yes (true) and 0");
     char *big = malloc(70000);
     ck_assert_ptr_nonnull(big);
     memset(big, 'x', 69999);

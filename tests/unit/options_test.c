@@ -90,6 +90,13 @@ START_TEST(errors)
     ck_fails(PARSE("--rows", "12x"), STATUS_USAGE, "not a whole number");
     ck_fails(PARSE("--rows"), STATUS_USAGE, "needs a value");
     ck_fails(PARSE("--wrong", "1"), STATUS_USAGE, "--wrong");
+    ck_fails(PARSE("--wrong", "1"), STATUS_USAGE, "no option '--wrong'; see --help");
+    ck_fails(PARSE("--rwos", "1"), STATUS_USAGE, "no option '--rwos'; did you mean --rows?");
+    ck_fails(PARSE("--memmory=1K"), STATUS_USAGE, "no option '--memmory=1K'; did you mean --memory?");
+    ck_fails(PARSE("--no-paded"), STATUS_USAGE, "did you mean --no-padded?");
+    ck_fails(PARSE("--rowwww", "1"), STATUS_USAGE, "no option '--rowwww'; see --help"); /* too far from any */
+    ck_fails(PARSE("--lode", "1"), STATUS_USAGE, "did you mean --mode?");
+    ck_fails(PARSE("--oe", "1"), STATUS_USAGE, "no option '--oe'; see --help");
     ck_fails(PARSE("-r", "1"), STATUS_USAGE, "long names");
     ck_fails(PARSE("--mode", "middle"), STATUS_USAGE, "head|tail|head-tail");
     ck_fails(PARSE("--memory", "2X"), STATUS_USAGE, "not a size");
@@ -116,7 +123,19 @@ START_TEST(recipes)
     ck_assert_int_eq(rows, 21); /* the command line is stronger */
     ck_assert(!padded && rate_given);
     ck_assert_double_eq(rate, 1e-3);
-    ck_fails(PARSE("--recipe", recipe_of("[train]\nrow = 3\n")), STATUS_USAGE, "line 2: train has no option 'row'");
+    ck_fails(PARSE("--recipe", recipe_of("[train]\nrow = 3\n")), STATUS_USAGE, "line 2: train has no option 'row'; did you mean rows? see train --help");
+    ck_fails(PARSE("--recipe", recipe_of("[train]\nbeans = 3\n")), STATUS_USAGE, "train has no option 'beans'; see train --help");
+    char mistyped[400];
+    const char *folder = support_scratch();
+    snprintf(mistyped, sizeof mistyped, "%s/r.conf", folder);
+    ck_ok(file_write_atomic(mistyped, "[train]\n", 8));
+    snprintf(mistyped, sizeof mistyped, "%s/recipe.conf", folder);
+    ck_fails(PARSE("--recipe", mistyped), STATUS_INPUT, "recipe.conf: no such file; the recipes in");
+    ck_fails(PARSE("--recipe", mistyped), STATUS_INPUT, " are r.conf");
+    snprintf(mistyped, sizeof mistyped, "%s/rrr.conf", folder);
+    ck_fails(PARSE("--recipe", mistyped), STATUS_INPUT, "did you mean r.conf? the recipes in");
+    ck_fails(PARSE("--recipe", "recipes/jigsaw-mbret.conf"), STATUS_INPUT, "did you mean jigsaw-mbert.conf? the recipes in");
+    ck_fails(PARSE("--recipe", "jigsaw"), STATUS_INPUT, "are jigsaw-mbert.conf, notebook.conf, tiny.conf");
     ck_fails(PARSE("--recipe", recipe_of("rows = 3\n")), STATUS_USAGE, "before the first section");
     ck_fails(PARSE("--recipe", recipe_of("[trian]\n")), STATUS_USAGE, "no section [trian]");
     ck_fails(PARSE("--recipe", recipe_of("[train]\nrows 3\n")), STATUS_USAGE, "'name = value' expected");
