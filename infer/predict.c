@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "common/stop.h"
 #include "infer/blocks.h"
+#include "store/difference.h"
 
 /* One call of predict_rows. */
 typedef struct job {
@@ -30,18 +31,12 @@ int64_t predict_room(const dataset *d, const run *r)
 
 status predict_check_tokenizer(const char *data_name, const char *data_tokenizer, const run *r)
 {
-    const char *a = data_tokenizer, *b = r->tokenizer;
-    while (*a || *b) {
-        size_t m = strcspn(a, "\n"), n = strcspn(b, "\n");
-        if (m != n || memcmp(a, b, m) != 0)
-            return fail(STATUS_INPUT,
-                        "%s was made by another tokenizer than the run %s: it says \"%.*s\", the run \"%.*s\"; make the tokens again with the run's "
-                        "vocabulary and options (%s/vocab.txt)",
-                        data_name, r->folder, (int)m, a, (int)n, b, r->weights_folder);
-        a += m + (a[m] != 0);
-        b += n + (b[n] != 0);
-    }
-    return STATUS_OK;
+    char text[DIFFERENCE_TEXT];
+    if (strcmp(data_tokenizer, r->tokenizer) == 0)
+        return STATUS_OK;
+    difference_settings(data_tokenizer, r->tokenizer, " where the run has ", text);
+    return fail(STATUS_INPUT, "%s was made by another tokenizer than the run %s: it has %s; make the tokens again with the run's vocabulary and options "
+                "(%s/vocab.txt)", data_name, r->folder, text[0] ? text : "the same lines in another order", r->weights_folder);
 }
 
 /* All that the scores depend on. Not the text of file names: a run that was moved is the same run. */

@@ -9,6 +9,7 @@
 #include "common/files.h"
 #include "common/hash.h"
 #include "common/options.h"
+#include "store/difference.h"
 
 enum { MANIFEST_FORMAT = 2, MOST_BYTES = 256 << 20 };
 
@@ -299,19 +300,21 @@ status manifest_check(const char *folder, const manifest *m, bool deep)
 
 status manifest_check_same(const char *folder, const manifest *m, const manifest *wanted)
 {
-    char names[300], other[400] = "";
-    const char *what = NULL;
-    bool shards = strcmp(wanted->stage, "shard") == 0;
-    if (strcmp(m->stage, wanted->stage) != 0)
-        what = "the work of another stage";
-    else if (strcmp(m->inputs, wanted->inputs) != 0)
-        what = shards ? "the shards of other inputs" : "the parts of other inputs";
-    else if (strcmp(m->tokenizer, wanted->tokenizer) != 0)
-        what = shards ? "the shards of another tokenizer" : "the parts of another tokenizer";
-    else if (strcmp(m->identity, wanted->identity) != 0) {
-        options_differing(wanted->identity, m->identity, names, sizeof names);
-        snprintf(other, sizeof other, "%s made with other options (%s)", shards ? "shards" : "parts", names);
-        what = other;
+    char detail[DIFFERENCE_TEXT], what[DIFFERENCE_TEXT + 100];
+    const char *rows = strcmp(wanted->stage, "shard") == 0 ? "shards" : "parts";
+    if (strcmp(m->stage, wanted->stage) != 0) {
+        snprintf(what, sizeof what, "the work of another stage");
+    } else if (strcmp(m->inputs, wanted->inputs) != 0) {
+        difference_inputs(m->inputs, wanted->inputs, detail);
+        snprintf(what, sizeof what, "the %s of other inputs (%s)", rows, detail);
+    } else if (strcmp(m->tokenizer, wanted->tokenizer) != 0) {
+        difference_settings(m->tokenizer, wanted->tokenizer, " where now ", detail);
+        snprintf(what, sizeof what, "the %s of another tokenizer (it had %s is given)", rows, detail);
+    } else if (strcmp(m->identity, wanted->identity) != 0) {
+        options_differing(wanted->identity, m->identity, detail, sizeof detail);
+        snprintf(what, sizeof what, "%s made with other options (%s)", rows, detail);
+    } else {
+        return STATUS_OK;
     }
-    return what ? fail(STATUS_USAGE, "%s: holds %s; give another --out, or remove it", folder, what) : STATUS_OK;
+    return fail(STATUS_USAGE, "%s: holds %s; give another --out, or remove it", folder, what);
 }

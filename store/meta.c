@@ -5,6 +5,7 @@
 
 #include "common/comm.h"
 #include "common/hash.h"
+#include "store/difference.h"
 
 enum { MOST_ENTRIES = 65536 }; /* rows name sources and languages by 16 bits */
 
@@ -252,37 +253,14 @@ status meta_unpack(const char *bytes, size_t count, rowfile_meta *m)
 
 /* ---- several files as one ---- */
 
-/* The line of `text` that begins with the same "key=" as `line` (which ends at '\n' or NUL), or NULL. */
-static const char *line_with_key(const char *text, const char *line)
-{
-    size_t key = strcspn(line, "=\n");
-    for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n')
-        if (strcspn(at, "=\n") == key && memcmp(at, line, key) == 0)
-            return at;
-    return NULL;
-}
-
-static bool same_line(const char *a, const char *b)
-{
-    size_t n = strcspn(a, "\n");
-    return strcspn(b, "\n") == n && memcmp(a, b, n) == 0;
-}
-
 status meta_same_tokenizer(const char *wanted, const char *has, const char *path)
 {
+    char text[DIFFERENCE_TEXT];
     if (strcmp(wanted, has) == 0)
         return STATUS_OK;
-    for (int turn = 0; turn < 2; turn++) {
-        const char *from = turn ? has : wanted, *in = turn ? wanted : has;
-        for (const char *line = from; *line; line += strcspn(line, "\n"), line += *line == '\n') {
-            const char *other = line_with_key(in, line);
-            if (other && same_line(line, other))
-                continue;
-            const char *w = turn ? other : line, *h = turn ? line : other;
-            return fail(STATUS_INPUT, "%s: made by another tokenizer: it has '%.*s' where '%.*s' is wanted; preprocess it with the same vocabulary "
-                        "and options", path, h ? (int)strcspn(h, "\n") : 7, h ? h : "nothing", w ? (int)strcspn(w, "\n") : 7, w ? w : "nothing");
-        }
-    }
+    difference_settings(has, wanted, " where ", text);
+    if (text[0])
+        return fail(STATUS_INPUT, "%s: made by another tokenizer: it has %s is wanted; preprocess it with the same vocabulary and options", path, text);
     return fail(STATUS_INPUT, "%s: made by another tokenizer (the same lines in another order)", path);
 }
 

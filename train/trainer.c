@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "model/pieces.h"
 #include "model/run.h"
 #include "model/weights.h"
+#include "store/difference.h"
 #include "train/exchange.h"
 #include "train/step.h"
 
@@ -40,6 +42,16 @@ static status check_vocabulary(trainer *t, const model_config *config)
     return STATUS_OK;
 }
 
+static void warn_of_settings(const trainer *t)
+{
+    char between[200], text[DIFFERENCE_TEXT];
+    const char *train = t->o->train.item[0], *valid = t->o->valid.item[0];
+    snprintf(between, sizeof between, " where %.150s has ", valid);
+    difference_settings(dataset_tokenizer(t->train), dataset_tokenizer(t->valid), between, text);
+    if (text[0])
+        log_warn("training and validation were tokenized with different settings: %s has %s; make both with the same, or the AUC tells little", train, text);
+}
+
 static status check_data(const trainer *t)
 {
     int labels = dataset_labels(t->train);
@@ -55,8 +67,7 @@ static status check_data(const trainer *t)
         if (strcmp(dataset_label_name(t->train, c), dataset_label_name(t->valid, c)) != 0)
             log_warn("label %d is '%s' in training and '%s' in validation; they are taken for the same", c + 1, dataset_label_name(t->train, c),
                      dataset_label_name(t->valid, c));
-    if (strcmp(dataset_tokenizer(t->train), dataset_tokenizer(t->valid)) != 0)
-        log_warn("training and validation were tokenized with different settings; compare the tokenizer lines of their manifests");
+    warn_of_settings(t);
     return STATUS_OK;
 }
 

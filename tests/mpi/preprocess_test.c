@@ -347,7 +347,7 @@ START_TEST(parts_are_the_slow_ones)
     ck_fails(run_stage(&o, &report), STATUS_USAGE, "parts made with other options (--");
     free(report);
     o.input_count = 1;
-    ck_fails(run_stage(&o, &report), STATUS_USAGE, "the parts of other inputs");
+    ck_fails(run_stage(&o, &report), STATUS_USAGE, "the parts of other inputs (");
     free(report);
 }
 END_TEST

@@ -7,6 +7,7 @@
 
 #include "common/files.h"
 #include "common/hash.h"
+#include "store/difference.h"
 #include "support/rows.h"
 #include "support/support.h"
 
@@ -148,7 +149,25 @@ START_TEST(files_are_checked)
 }
 END_TEST
 
+START_TEST(what_differs)
+{
+    char text[DIFFERENCE_TEXT];
+    difference_settings("lower=yes\nmatch=python\n", "match=python\nlower=yes\n", " where ", text);
+    ck_assert_str_eq(text, "");
+    difference_settings("lower=yes\nclean=urls\nmatch=python\n", "lower=no\nmatch=python\nna=keep\n", " where ", text);
+    ck_assert_str_eq(text, "'lower=yes' where 'lower=no', 'clean=urls' where nothing, nothing where 'na=keep'");
+    difference_settings("vocab=0123456789012345678901234567890123456789012345678901234567890123", "vocab=1", " where ", text);
+    ck_assert_str_eq(text, "'vocab=012345678901234567890123456789012345678901...' where 'vocab=1'");
+    difference_inputs("a b.csv 11\nc.csv 22\nd.csv 33\n", "c.csv 22\na b.csv 12\ne.csv 44\n", text);
+    ck_assert_str_eq(text, "a b.csv has changed; d.csv is left out now; e.csv is added");
+    difference_inputs("tokens/a rows=3 data=1 made=2\nb rows=1 data=1 made=1", "tokens/a rows=3 data=1 made=3\nb rows=1 data=1 made=1", text);
+    ck_assert_str_eq(text, "tokens/a has changed");
+    difference_inputs("a 1\nb 2\n", "b 2\na 1\n", text);
+    ck_assert_str_eq(text, "they come in another order or number");
+}
+END_TEST
+
 int main(void)
 {
-    return support_run("manifest", (const TTest *[]){comes_back, faulty_ones_are_refused, sealed_nonsense_never_crashes, files_are_checked, NULL});
+    return support_run("manifest", (const TTest *[]){comes_back, faulty_ones_are_refused, sealed_nonsense_never_crashes, files_are_checked, what_differs, NULL});
 }
