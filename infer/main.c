@@ -8,6 +8,7 @@
 #include "common/stop.h"
 #include "infer/input.h"
 #include "infer/outcome.h"
+#include "infer/replaced.h"
 #include "infer/submission.h"
 #include "infer/validate.h"
 #include "infer/verify.h"
@@ -38,12 +39,14 @@ static status read_blend_weights(const settings *s, double *weights)
 static status write_blend(const settings *s, table *blended)
 {
     table sample = {0};
-    char *text = NULL;
+    char *text = NULL, sha256[HASH_HEX];
     size_t bytes;
     status st;
     if (s->sample)
         TRY(table_read(s->sample, &(table_request){.numbers = TABLE_IGNORE}, &sample));
     TRY_DONE(submission_text(s->sample ? &sample : NULL, blended, s->decimals_given ? (int)s->decimals : NUMBER_SHORTEST, &text, &bytes));
+    TRY_DONE(hash_sha256_buffer(text, bytes, sha256));
+    replaced_tell(s->out, sha256, NULL);
     TRY_DONE(outcome_put_file(s->out, text, bytes));
 done:
     free(text);

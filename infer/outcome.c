@@ -8,20 +8,54 @@
 #include "common/log.h"
 #include "infer/measure.h"
 #include "infer/provenance.h"
+#include "infer/replaced.h"
 #include "infer/submission.h"
+#include "preprocess/columns.h"
 #include "preprocess/csv.h"
 #include "preprocess/packed.h"
 #include "preprocess/read_with.h"
 
 /* ---- before ---- */
 
+/* The heading that --csv has, where it is one of those looked for. Whatever else is wrong with the file, its records tell. */
+static void take_csv_heading(const settings *s, char *to, size_t room)
+{
+    table header;
+    table_request request = {.numbers = TABLE_HEADER, .id = &s->id_column, .delimiter = csv_delimiters[s->delimiter]};
+    if (table_read(s->csv.item[0], &request, &header) != STATUS_OK)
+        return;
+    for (size_t i = 0; i < s->id_column.count; i++)
+        if (strcmp(s->id_column.item[i], header.id_name) == 0)
+            snprintf(to, room, "%s", header.id_name);
+    table_free(&header);
+}
+
+/* What the ids are called where no sample says so: as in the CSVs that they came from. Of shards that were looked through for several names nobody
+ * knows which it was. */
+static void find_id_heading(const outcome *o, char *to, size_t room)
+{
+    size_t bytes, numbers = sizeof COLUMNS_NUMBER;
+    snprintf(to, room, "id");
+    if (o->settings->csv.count) {
+        take_csv_heading(o->settings, to, room);
+        return;
+    }
+    const char *names = read_with_value(dataset_read_with(o->data), "id-column", &bytes);
+    if (bytes > numbers && memcmp(names + bytes - numbers, "," COLUMNS_NUMBER, numbers) == 0)
+        bytes -= numbers;
+    if (bytes && bytes < room && !memchr(names, ',', bytes) && *names != ':')
+        snprintf(to, room, "%.*s", (int)bytes, names);
+}
+
 static status read_ids(outcome *o)
 {
+    char heading[256];
+    find_id_heading(o, heading, sizeof heading);
     const run *r = &o->ensemble->member[0];
     size_t room = 256, bytes;
     char *id = NULL;
     status st;
-    TRY(table_begin("id", (const char *const *)r->label, r->labels, &o->scores));
+    TRY(table_begin(heading, (const char *const *)r->label, r->labels, &o->scores));
     TRY_DONE(memory_new(&id, room, "an id"));
     for (int64_t row = 0; row < dataset_rows(o->data); row++) {
         TRY_DONE(dataset_id(o->data, row, id, room, &bytes));
@@ -206,12 +240,15 @@ status outcome_put_file(const char *path, const char *text, size_t bytes)
     return STATUS_OK;
 }
 
-static status write_table(const char *path, table *order, table *scores, int decimals, char sha256[HASH_HEX])
+/* Where `e` is given, who made the file that is replaced is told. */
+static status write_table(const char *path, table *order, table *scores, int decimals, const ensemble *e, char sha256[HASH_HEX])
 {
     char *text;
     size_t bytes;
     TRY(submission_text(order, scores, decimals, &text, &bytes));
     status st = hash_sha256_buffer(text, bytes, sha256);
+    if (st == STATUS_OK && e)
+        replaced_tell(path, sha256, e);
     if (st == STATUS_OK)
         st = outcome_put_file(path, text, bytes);
     free(text);
@@ -259,9 +296,9 @@ status outcome_write(outcome *o, const float *score)
     char sha256[HASH_HEX], unused[HASH_HEX];
     for (int64_t i = 0; i < o->scores.rows * o->scores.columns; i++)
         o->scores.value[i] = score[i];
-    TRY(write_table(s->out, o->sample.rows ? &o->sample : NULL, &o->scores, decimals, sha256));
+    TRY(write_table(s->out, o->sample.rows ? &o->sample : NULL, &o->scores, decimals, o->ensemble, sha256));
     if (s->predictions)
-        TRY(write_table(s->predictions, NULL, &o->scores, NUMBER_SHORTEST, unused));
+        TRY(write_table(s->predictions, NULL, &o->scores, NUMBER_SHORTEST, NULL, unused));
     TRY(provenance_write(o, sha256));
     if (o->label)
         return measure_scores(o, score);

@@ -45,7 +45,7 @@ const option infer_options[] = {
      .help = "what stands between the fields of --csv and --truth"},
 
     {.name = "sample-submission", .type = OPTION_TEXT, IDENTITY, FIELD(sample), .group = "Output", .unit = "FILE",
-     .help = "gives the header, the ids and their order; without it the ids are in the input's order under 'id', the scores under the labels' names"},
+     .help = "gives the header, the ids and their order; without it the ids are in the input's order under the heading they had, the scores under the labels' names"},
     {.name = "out", .type = OPTION_TEXT, EXECUTION, FIELD(out), .group = "Output", .unit = "FILE", .help = "the submission to write"},
     {.name = "decimals", .type = OPTION_INT, IDENTITY, FIELD(decimals), .given = &infer_settings.decimals_given, .min = 0,
      .max = NUMBER_MOST_DECIMALS, .group = "Output", .unit = "N", .help = "digits after the point; without it the fewest that read back the same float32"},

@@ -42,7 +42,7 @@ typedef struct table {
     int64_t *slot, slots; /* of the index */
 } table;
 
-typedef enum table_numbers { TABLE_VALUES, TABLE_IGNORE } table_numbers;
+typedef enum table_numbers { TABLE_VALUES, TABLE_IGNORE, TABLE_HEADER } table_numbers; /* header: no record at all */
 typedef struct table_request {
     table_numbers numbers;     /* whether the cells beside the id are read */
     const char *const *wanted; /* read these columns alone, in this order (several names: | between them); NULL: all but the id */

@@ -62,6 +62,18 @@ static status look(links *l, order *o)
     return STATUS_OK;
 }
 
+/* How the ids are called without a sample is the file's own affair: an older version called them all "id". */
+static status take_heading(const char *submission, outcome *made)
+{
+    table header;
+    TRY(table_read(submission, &(table_request){.numbers = TABLE_HEADER}, &header));
+    char *name = made->scores.id_name;
+    made->scores.id_name = header.id_name;
+    header.id_name = name;
+    table_free(&header);
+    return STATUS_OK;
+}
+
 /* Rank 0: the text that these scores give, against the file. */
 static status compare_text(links *l, const settings *s, dataset *d, const ensemble *e, const float *score)
 {
@@ -69,7 +81,9 @@ static status compare_text(links *l, const settings *s, dataset *d, const ensemb
     bool stub;
     char hex[HASH_HEX];
     TRY(outcome_prepare(s, d, e, &made, &stub));
-    status st = outcome_hash(&made, score, hex);
+    status st = s->sample ? STATUS_OK : take_heading(s->out, &made);
+    if (st == STATUS_OK)
+        st = outcome_hash(&made, score, hex);
     if (st == STATUS_OK)
         link_file(l, "weights -> predictions -> submission: made once more", s->out, hex);
     outcome_free(&made);

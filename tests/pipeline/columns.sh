@@ -13,6 +13,7 @@ exits() { # CODE COMMAND... : output in the file `said`
     "$@" >said 2>&1 || code=$?
     [ $code = "$want" ] || wrong "exit $code, not $want: $*"
 }
+never() { ! grep -qF -- "$1" said || wrong "said: $1"; }
 says() { grep -qF -- "$1" said || wrong "not said: $1"; }
 python3 - "$source/sample" <<'P'
 import csv, sys
@@ -37,13 +38,15 @@ exits 0 "$bin/shard" --out again --shards 1 --shuffle no shards # what is known 
 exits 0 "$bin/train" --init random --config "$source/sample/model" --max-length 64 --lanes 1 --batch 8 --max-steps 1 --drop-unlabelled --train again --out run
 
 exits 0 "$bin/infer" --run run --csv test.csv --truth truth.csv --out a.csv
+[ "$(sed -n 1p a.csv)" = key,harsh ] || wrong "other headings than the CSV's: $(sed -n 1p a.csv)"
 says "--csv: read as the CSVs of run were: --id-column key,id --text-column body,comment_text,content,text --delimiter semicolon --unlabelled -1 (options that are given are stronger)"
 says "AUC harsh all"
 says "19 positive, 20 negative, 1 unlabelled"
 # The same by hand, through other options than the run's; they are stronger.
 sed '1s/key;body/nr;words/' test.csv | tr ';' '\t' >tabs.csv # the texts have no tab
 exits 0 "$bin/infer" --run run --csv tabs.csv --id-column nr --text-column words --delimiter tab --out b.csv
-cmp a.csv b.csv
+[ "$(sed -n 1p b.csv)" = nr,harsh ] || wrong "other headings than the CSV's: $(sed -n 1p b.csv)"
+cmp <(tail -n +2 a.csv) <(tail -n +2 b.csv)
 exits 3 "$bin/infer" --run run --csv test.csv --text-column words --out c.csv
 says "no text column (looked for 'words'; the header has 'key' 'body')"
 printf 'key;body\nz;a "quoted" word\n' >loose.csv
@@ -51,6 +54,11 @@ exits 3 "$bin/infer" --run run --csv loose.csv --out c.csv
 says "quote in an unquoted field"
 exits 0 "$bin/infer" --run run --csv loose.csv --dialect pandas --out c.csv
 exits 0 "$bin/infer" --verify run --csv loose.csv c.csv
+# Of a submission that is replaced the line says whose it was; one that is the same is none.
+exits 0 "$bin/infer" --run run --csv loose.csv --dialect pandas --out c.csv
+never "is replaced"
+exits 0 "$bin/infer" --run run --csv test.csv --out c.csv
+says "c.csv is replaced: it was made by run (step-000001, step 1), of other rows or with other options"
 # Labels under any of their names in training: then the AUC is known. The chain is checked with the same reading.
 exits 0 "$bin/infer" --run run --csv train.csv --out d.csv --predictions scores.csv
 says "39 positive, 40 negative, 1 unlabelled"
@@ -66,6 +74,13 @@ says 'truth.csv: no column "nr"; its columns are "id", "key", "rude"'
 exits 0 "$bin/report" run --predictions scores.csv --input again --csv train.csv --out page.html
 says "--csv: read as the CSVs of the scored rows were: --id-column key,id --text-column body,comment_text,content,text --delimiter semicolon"
 grep -q 'class="text original"' page.html || wrong "no original texts on the page"
+
+exits 0 "$bin/infer" --run run --input tokens --out h.csv
+[ "$(sed -n 1p h.csv)" = key,harsh ] || wrong "the shards have forgotten what the ids are called: $(sed -n 1p h.csv)"
+exits 0 "$bin/infer" --verify run --input tokens h.csv
+was=$(sha256sum <h.csv | cut -c1-64) && sed -i 1s/key/id/ h.csv # as an older version called them
+sed -i "s/$was/$(sha256sum <h.csv | cut -c1-64)/" h.csv.provenance.json
+exits 0 "$bin/infer" --verify run --input tokens h.csv
 
 # No ids at all: rows are numbered over all files, whoever reads them; an id that a test set has goes first.
 python3 - <<'P'
@@ -88,6 +103,15 @@ done
 exits 0 "$bin/train" --init random --config "$source/sample/model" --max-length 64 --lanes 1 --batch 8 --max-steps 1 --train numbered-300 --out plain
 exits 0 "$bin/infer" --run plain --csv only-a.csv,only-b.csv --out n.csv --predictions n-scores.csv
 cmp <(seq 0 79) <(tail -n +2 n.csv | cut -d, -f1) || wrong "infer numbers otherwise"
+[ "$(sed -n 1p n.csv)" = id,toxic ] || wrong "numbers are called $(sed -n 1p n.csv)"
+exits 0 "$bin/infer" --run plain --csv with-ids.csv --out n.csv
+says "n.csv is replaced: it was made by plain (step-000001, step 1), of other rows or with other options"
+rm n.csv.provenance.json
+exits 0 "$bin/infer" --run plain --csv only-a.csv,only-b.csv --out n.csv
+says "n.csv is replaced; no provenance.json beside it tells who made it"
+exits 0 "$bin/infer" --run run --csv only-a.csv --text-column text --id-column :number --delimiter comma --out n2.csv
+exits 0 "$bin/infer" --run plain --csv only-a.csv --out n2.csv
+says "n2.csv is replaced: it was made by run (step-000001, step 1)"
 exits 0 "$bin/infer" --run plain --csv with-ids.csv --out i.csv
 cmp ids <(tail -n +2 i.csv | cut -d, -f1) || wrong "the ids of a test set"
 cmp <(head -n 31 n.csv | cut -d, -f2) <(cut -d, -f2 i.csv) || wrong "other scores"
