@@ -143,12 +143,12 @@ expect 3 "1 of the 800 ids of the input are not in short.csv" "$bin/infer" --run
 { cat sample.csv; echo zz,0.5; } >long.csv
 expect 3 '1 of the 801 ids of long.csv have no score in the input: "zz"' launch $few "$bin/infer" --run run/a --input tokens/test --sample-submission long.csv --out no.csv
 cp -r run/a run/other && sed -i 's/lower=yes/lower=no/' run/other/run.json && "$bin/reseal" run/other/run.json
-expect 3 'says "lower=yes", the run "lower=no"' launch $few "$bin/infer" --run run/other --input tokens/test --out no.csv
+expect 3 "it has 'lower=yes' where the run has 'lower=no'" launch $few "$bin/infer" --run run/other --input tokens/test --out no.csv
 "$bin/preprocess" --quiet --match rust --vocab "$sample/model" --out tokens/rust "$sample/test.csv" >/dev/null || wrong "--match rust"
-expect 3 'says "match=rust", the run "match=python"' launch $few "$bin/infer" --run run/a --input tokens/rust --out no.csv
+expect 3 "it has 'match=rust' where the run has 'match=python'" launch $few "$bin/infer" --run run/a --input tokens/rust --out no.csv
 expect 3 "made by another tokenizer: it has 'match=rust' where 'match=python' is wanted" "$bin/shard" --out mixed tokens/test tokens/rust
 cp -r run/a run/vocab && sed -i 's/vocab=./vocab=x/' run/vocab/run.json && "$bin/reseal" run/vocab/run.json
-expect 3 'the run "vocab=x' "$bin/infer" --run run/vocab --input tokens/test --out no.csv
+expect 3 "where the run has 'vocab=x" "$bin/infer" --run run/vocab --input tokens/test --out no.csv
 expect 3 "only runs of the same labels" "$bin/infer" --run run/a,run/two --input tokens/test --out no.csv
 expect 3 "no weights named 'best'" "$bin/infer" --run run/a --weights best --input tokens/test --out no.csv
 expect 2 "less than the run's maximum length" launch $few "$bin/infer" --run run/a --input tokens/test --micro-tokens 15 --work none --out no.csv
