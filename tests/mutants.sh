@@ -44,6 +44,10 @@ kernel_fragment|model/cuda/kernels/tile.h|lane / 8 % 2 * 8;|lane / 16 % 2 * 8;|^
 kernel_norm_barrier|model/cuda/kernels/norm.cu|s.beta[j][i];\n                    }\n        __syncthreads();|s.beta[j][i];\n                    }|^cuda_norm$
 kernel_range|model/cuda/kernels/norm.cu|eighth[w * WARP + threadIdx.x];|eighth[w * WARP + threadIdx.x + 1];|^cuda_norm$
 kernel_two_blocks|model/cuda/kernels/update.cu|part[blockIdx.x] = mine;\n}\n\n/* One block. */\n__global__ void __launch_bounds__(UPDATE_THREADS) join_hashes|part[0] = mine;\n}\n\n/* One block. */\n__global__ void __launch_bounds__(UPDATE_THREADS) join_hashes|^cuda_update$
+link_peer|model/cuda/link_nccl.c|nccl.Send(p, (size_t)n, ncclFloat, to,|nccl.Send(p, (size_t)n, ncclFloat, to ^ 2,|^device_links_np5$
+link_count|model/cuda/link_nccl.c|nccl.Recv(p, (size_t)n,|nccl.Recv(p, (size_t)n - (n > 1),|^device_links_np2$
+link_group_end|model/cuda/link_nccl.c|keep(l, "a group", nccl.GroupEnd());|(void)nccl.GroupEnd;|^device_links_np2$
+link_not_awaited|model/cuda/link_nccl.c|    gpu_follow_side(l->gpu);|    (void)l;|^device_links_np2$
 dropout_counter|model/cpu/dropout_vec.h|b->epoch << 16|b->epoch << 15|^ops
 truncation_room|model/input.c|case TRUNCATE_TAIL: *front = 0; break;|case TRUNCATE_TAIL: *front = 1; break;|^(dataset_np1|train_order|infer_run)$
 deal_ties|train/deal.c|d->tokens[lane] < d->tokens[best]|d->tokens[lane] <= d->tokens[best]|^train_order$

@@ -64,6 +64,9 @@ void gpu_wait(gpu *g);                   /* the host waits for all work */
 struct CUstream_st *gpu_side_stream(const gpu *g);
 void gpu_side_follows(gpu *g);
 void gpu_follow_side(gpu *g);
+/* What the device works on may wait for other ranks, and for ever where one is gone: while the host waits, `broken` is asked again and again. It gives up
+ * what cannot end and says so (true), with its reason in gpu_fail. NULL: nobody is asked. */
+void gpu_watch(gpu *g, bool (*broken)(void *arg), void *arg);
 
 /* The first error since the last check; also those of kernels' launches and of the libraries (gpu_fail). */
 status gpu_check(gpu *g);

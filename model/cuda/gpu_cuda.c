@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "model/cuda/gpu.h"
 
@@ -11,6 +12,8 @@ struct gpu {
     gpu_properties about;
     cudaStream_t work, side;
     cudaEvent_t work_mark, side_mark;
+    bool (*broken)(void *arg);
+    void *broken_arg;
     bool failed;
     char error[512];
 };
@@ -213,14 +216,48 @@ void gpu_mark_set(gpu *g, gpu_mark *m)
     keep(g, cudaEventRecord(m->event, g->work), "a mark");
 }
 
+/* Until what the host is about to wait for is done, or what cannot end was given up. "Not ready" would stay as the runtime's last error: what was the
+ * last one before is kept first. */
+static void look_after(gpu *g, cudaError_t (*query)(void *), void *what)
+{
+    const struct timespec nap = {.tv_nsec = 20000};
+    if (!g->broken)
+        return;
+    keep(g, cudaGetLastError(), "a kernel");
+    while (query(what) == cudaErrorNotReady) {
+        cudaGetLastError();
+        if (g->broken(g->broken_arg))
+            return;
+        nanosleep(&nap, NULL);
+    }
+}
+
+static cudaError_t query_event(void *event)
+{
+    return cudaEventQuery(event);
+}
+
+static cudaError_t query_stream(void *stream)
+{
+    return cudaStreamQuery(stream);
+}
+
 void gpu_mark_wait(gpu *g, gpu_mark *m)
 {
+    look_after(g, query_event, m->event);
     keep(g, cudaEventSynchronize(m->event), "waiting for the device");
 }
 
 void gpu_wait(gpu *g)
 {
+    look_after(g, query_stream, g->work);
     keep(g, cudaStreamSynchronize(g->work), "waiting for the device");
+}
+
+void gpu_watch(gpu *g, bool (*broken)(void *arg), void *arg)
+{
+    g->broken = broken;
+    g->broken_arg = arg;
 }
 
 struct CUstream_st *gpu_side_stream(const gpu *g)

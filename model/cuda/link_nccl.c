@@ -7,7 +7,7 @@
 
 struct link {
     gpu *gpu;
-    ncclComm_t ranks;
+    ncclComm_t ranks; /* NULL: not joined, or given up */
 };
 
 /* What is called of the library, by the names it has there. */
@@ -15,12 +15,14 @@ static struct {
     ncclResult_t (*GetUniqueId)(ncclUniqueId *);
     ncclResult_t (*CommInitRank)(ncclComm_t *, int, ncclUniqueId, int);
     ncclResult_t (*CommAbort)(ncclComm_t);
+    ncclResult_t (*CommGetAsyncError)(ncclComm_t, ncclResult_t *);
     ncclResult_t (*GroupStart)(void);
     ncclResult_t (*GroupEnd)(void);
     ncclResult_t (*Send)(const void *, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
     ncclResult_t (*Recv)(void *, size_t, ncclDataType_t, int, ncclComm_t, cudaStream_t);
     ncclResult_t (*AllReduce)(const void *, void *, size_t, ncclDataType_t, ncclRedOp_t, ncclComm_t, cudaStream_t);
     const char *(*GetErrorString)(ncclResult_t);
+    const char *(*GetLastError)(ncclComm_t);
 } nccl;
 
 bool link_available(void)
@@ -29,12 +31,14 @@ bool link_available(void)
         {"ncclGetUniqueId", &nccl.GetUniqueId},
         {"ncclCommInitRank", &nccl.CommInitRank},
         {"ncclCommAbort", &nccl.CommAbort},
+        {"ncclCommGetAsyncError", &nccl.CommGetAsyncError},
         {"ncclGroupStart", &nccl.GroupStart},
         {"ncclGroupEnd", &nccl.GroupEnd},
         {"ncclSend", &nccl.Send},
         {"ncclRecv", &nccl.Recv},
         {"ncclAllReduce", &nccl.AllReduce},
         {"ncclGetErrorString", &nccl.GetErrorString},
+        {"ncclGetLastError", &nccl.GetLastError},
     };
     static int known; /* 0: not looked for yet */
     _Static_assert(sizeof(ncclUniqueId) == DEVICE_LINK_ID, "an id of NCCL");
@@ -48,9 +52,26 @@ status link_make_id(unsigned char id[DEVICE_LINK_ID])
     ncclUniqueId made;
     ncclResult_t r = nccl.GetUniqueId(&made);
     if (r != ncclSuccess)
-        return fail(STATUS_RESOURCE, "NCCL, an id: %s", nccl.GetErrorString(r));
+        return fail(STATUS_RESOURCE, "NCCL, an id: %s (%s)", nccl.GetErrorString(r), nccl.GetLastError(NULL));
     memcpy(id, &made, sizeof made);
     return STATUS_OK;
+}
+
+/* A rank that is gone, or the way to it, as far as the library finds out: messages that come over a network; the launcher ends the ranks of a machine. */
+static bool broken(void *arg)
+{
+    link_ranks *l = arg;
+    ncclResult_t r, asked;
+    if (!l->ranks)
+        return true;
+    asked = nccl.CommGetAsyncError(l->ranks, &r);
+    if (asked == ncclSuccess && (r == ncclSuccess || r == ncclInProgress))
+        return false;
+    gpu_fail(l->gpu, "NCCL, messages between ranks: %s (%s): another rank, its device or the way to it is lost",
+             nccl.GetErrorString(asked == ncclSuccess ? r : asked), nccl.GetLastError(l->ranks));
+    nccl.CommAbort(l->ranks);
+    l->ranks = NULL;
+    return true;
 }
 
 status link_open(gpu *g, const unsigned char id[DEVICE_LINK_ID], int rank, int ranks, link_ranks **out)
@@ -63,13 +84,17 @@ status link_open(gpu *g, const unsigned char id[DEVICE_LINK_ID], int rank, int r
     l->gpu = g;
     memcpy(&given, id, sizeof given);
     ncclResult_t r = nccl.CommInitRank(&l->ranks, ranks, given, rank);
-    return r == ncclSuccess ? STATUS_OK : fail(STATUS_RESOURCE, "NCCL, joining %d ranks: %s", ranks, nccl.GetErrorString(r));
+    if (r != ncclSuccess)
+        return fail(STATUS_RESOURCE, "NCCL, joining %d ranks: %s (%s)", ranks, nccl.GetErrorString(r), nccl.GetLastError(NULL));
+    gpu_watch(g, broken, l);
+    return STATUS_OK;
 }
 
 void link_close(link_ranks *l)
 {
     if (!l)
         return;
+    gpu_watch(l->gpu, NULL, NULL);
     if (l->ranks)
         nccl.CommAbort(l->ranks); /* destroying waits for the others, which may be gone */
     free(l);
@@ -78,28 +103,33 @@ void link_close(link_ranks *l)
 static void keep(link_ranks *l, const char *what, ncclResult_t r)
 {
     if (r != ncclSuccess)
-        gpu_fail(l->gpu, "NCCL, %s: %s", what, nccl.GetErrorString(r));
+        gpu_fail(l->gpu, "NCCL, %s: %s (%s)", what, nccl.GetErrorString(r), nccl.GetLastError(l->ranks));
 }
 
+/* Once given up nothing more is asked of the library: the step's end tells why. */
 void link_begin(link_ranks *l)
 {
     gpu_side_follows(l->gpu);
-    keep(l, "a group", nccl.GroupStart());
+    if (l->ranks)
+        keep(l, "a group", nccl.GroupStart());
 }
 
 void link_send(link_ranks *l, const float *p, int64_t n, int to)
 {
-    keep(l, "sending", nccl.Send(p, (size_t)n, ncclFloat, to, l->ranks, gpu_side_stream(l->gpu)));
+    if (l->ranks)
+        keep(l, "sending", nccl.Send(p, (size_t)n, ncclFloat, to, l->ranks, gpu_side_stream(l->gpu)));
 }
 
 void link_receive(link_ranks *l, float *p, int64_t n, int from)
 {
-    keep(l, "receiving", nccl.Recv(p, (size_t)n, ncclFloat, from, l->ranks, gpu_side_stream(l->gpu)));
+    if (l->ranks)
+        keep(l, "receiving", nccl.Recv(p, (size_t)n, ncclFloat, from, l->ranks, gpu_side_stream(l->gpu)));
 }
 
 void link_end(link_ranks *l)
 {
-    keep(l, "a group", nccl.GroupEnd());
+    if (l->ranks)
+        keep(l, "a group", nccl.GroupEnd());
 }
 
 void link_wait(link_ranks *l)
@@ -110,5 +140,6 @@ void link_wait(link_ranks *l)
 void link_sum(link_ranks *l, float *p, int64_t n)
 {
     gpu_side_follows(l->gpu);
-    keep(l, "a sum", nccl.AllReduce(p, p, (size_t)n, ncclFloat, ncclSum, l->ranks, gpu_side_stream(l->gpu)));
+    if (l->ranks)
+        keep(l, "a sum", nccl.AllReduce(p, p, (size_t)n, ncclFloat, ncclSum, l->ranks, gpu_side_stream(l->gpu)));
 }

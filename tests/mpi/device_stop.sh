@@ -5,7 +5,7 @@
 data train 36 1 2 5 60 40 0
 data valid 12 1 1 6 60 40 0
 stopping=(--valid "$scratch/valid" --lanes 3 --batch 3 --epochs 4 --max-length 40 --lr 1e-3 --micro-tokens 80 --threads 1 --checkpoint-every 1000 --type bfloat16)
-export FRETSAW_TWIN_LINK=yes TMPDIR=$scratch/links
+export TMPDIR=$scratch/links
 mkdir "$scratch/links"
 train 2 undisturbed "${stopping[@]}" || wrong "links, undisturbed: $(said)"
 given_up=

@@ -1,15 +1,17 @@
 /* The twin of gpu_cuda.c: a device in this machine's memory, on which the kernels' host build runs. Copies are put off until something must see them,
  * as a device may, so that page-locked memory that is changed or read too early shows. What a test wants of the device comes by the environment:
  *   FRETSAW_TWIN_DEVICES=N  how many there are (8)      FRETSAW_TWIN_MEMORY=BYTES  how much each has (8 GiB)
- *   FRETSAW_TWIN_LOST=N     the device is lost at its Nth launch     FRETSAW_TWIN_SM=75  its compute capability (90) */
+ *   FRETSAW_TWIN_LOST=N     the device is lost at its Nth launch     FRETSAW_TWIN_SM=75  its compute capability (90)
+ *   FRETSAW_TWIN_LOG=FILE   what is put into the side stream, and when the work waits for that, a line each */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "support/gpu_host.h"
 
-enum { PENDING = 256, ALIGNMENT = 256, HEADER = 256 };
+enum { PENDING = 256, ALIGNMENT = 256, HEADER = 256, TASKS = 512 };
 
 typedef struct pending {
     void *to;
@@ -19,8 +21,14 @@ typedef struct pending {
 
 struct gpu {
     gpu_properties about;
+    int index;
     pending list[PENDING];
     int count;
+    gpu_twin_stream side;
+    gpu_twin_task task[TASKS]; /* of the side stream */
+    int tasks, awaited;        /* of these the work waits for the first `awaited` */
+    bool (*broken)(void *arg);
+    void *broken_arg;
     int64_t launches, lost_at;
     size_t taken;
     bool failed;
@@ -53,20 +61,73 @@ status gpu_describe(int index, gpu_properties *p)
     return STATUS_OK;
 }
 
+/* ---- the side stream ---- */
+
+static void stop_at(const char *why)
+{
+    fprintf(stderr, "the twin: %s\n", why);
+    abort();
+}
+
+static void put(gpu_twin_stream *s, const gpu_twin_task *t)
+{
+    gpu *g = s->gpu;
+    if (g->tasks == TASKS)
+        stop_at("more groups of messages than it has room for are under way");
+    g->task[g->tasks++] = *t;
+}
+
+static void tell(gpu_twin_stream *s, const char *text)
+{
+    const char *path = getenv("FRETSAW_TWIN_LOG");
+    FILE *f = path ? fopen(path, "a") : NULL;
+    if (!f)
+        return;
+    fprintf(f, "%d %lld %s\n", s->gpu->index, (long long)s->gpu->launches, text);
+    fclose(f);
+}
+
+/* The first task of the stream is done, whatever it takes: a device waits for ever where nobody ends it. */
+static void finish_first(gpu *g)
+{
+    const struct timespec nap = {.tv_nsec = 200000};
+    gpu_twin_progress p;
+    bool told = false;
+    while ((p = g->task[0].run(g->task[0].arg)) == TWIN_WAITS) {
+        if (g->broken && !told)
+            told = g->broken(g->broken_arg);
+        nanosleep(&nap, NULL);
+    }
+    if (p == TWIN_OPEN)
+        stop_at("the work waits for messages whose group was never ended");
+    memmove(g->task, g->task + 1, (size_t)--g->tasks * sizeof *g->task);
+}
+
+static void drain(gpu *g)
+{
+    for (; g->awaited > 0; g->awaited--)
+        finish_first(g);
+}
+
 status gpu_open(int index, gpu **out)
 {
     TRY(memory_new(out, sizeof **out, "a device"));
     (*out)->lost_at = wish("FRETSAW_TWIN_LOST", 0);
+    (*out)->index = index;
+    (*out)->side = (gpu_twin_stream){.put = put, .tell = tell, .gpu = *out};
     return gpu_describe(index, &(*out)->about);
 }
 
 void gpu_close(gpu *g)
 {
+    while (g && g->tasks > 0)
+        finish_first(g);
     free(g);
 }
 
 static void flush(gpu *g)
 {
+    drain(g);
     for (int i = 0; i < g->count; i++) {
         const pending *p = &g->list[i];
         if (p->from)
@@ -96,13 +157,6 @@ struct CUstream_st *gpu_stream(const gpu *g)
     return NULL;
 }
 
-void (*gpu_twin_releases)(const void *p, size_t bytes);
-
-int64_t gpu_twin_launches(const gpu *g)
-{
-    return g->launches;
-}
-
 const gpu_properties *gpu_about(const gpu *g)
 {
     return &g->about;
@@ -128,8 +182,9 @@ void gpu_release(gpu *g, void *p)
     size_t rounded;
     flush(g);
     memcpy(&rounded, (char *)p - HEADER, sizeof rounded);
-    if (gpu_twin_releases)
-        gpu_twin_releases(p, rounded);
+    for (int i = 0; i < g->tasks; i++)
+        if (g->task[i].names(g->task[i].arg, p, rounded))
+            stop_at("memory of a message under way is given back, for which a device would wait for ever");
     g->taken -= rounded;
     free((char *)p - HEADER);
 }
@@ -180,7 +235,7 @@ void gpu_mark_free(gpu *g, gpu_mark *m)
 
 void gpu_mark_set(gpu *g, gpu_mark *m)
 {
-    m->set = g->count > 0;
+    m->set = g->count > 0 || g->awaited > 0;
 }
 
 void gpu_mark_wait(gpu *g, gpu_mark *m)
@@ -197,8 +252,7 @@ void gpu_wait(gpu *g)
 
 struct CUstream_st *gpu_side_stream(const gpu *g)
 {
-    (void)g;
-    return NULL;
+    return &((gpu *)g)->side;
 }
 
 void gpu_side_follows(gpu *g)
@@ -206,9 +260,18 @@ void gpu_side_follows(gpu *g)
     flush(g);
 }
 
+/* What was asked for so far is done before, and what is asked for from here on after it: the next call that does anything waits. */
 void gpu_follow_side(gpu *g)
 {
     flush(g);
+    g->awaited = g->tasks;
+    tell(&g->side, "wait");
+}
+
+void gpu_watch(gpu *g, bool (*broken)(void *arg), void *arg)
+{
+    g->broken = broken;
+    g->broken_arg = arg;
 }
 
 void gpu_fail(gpu *g, const char *format, ...)
