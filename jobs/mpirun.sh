@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # mpirun with the settings of jobs/mpi.sh, and with TERM, INT (Ctrl-C), HUP, USR1 or USR2 handed on to every rank, so that the programs save
 # everything and stop with exit 75. mpirun alone answers TERM, INT and HUP by ending its ranks within a second, and with exit 1.
-# Where a rank ends with an exit code of the programs (2 to 6, 75), whose reason it has told, mpirun's own lines about that code are left out.
+# Where a rank ends with an exit code of the programs (2 to 6, 75), whose reason it has told, mpirun's own lines about that code are left out. A rank
+# that was killed (SIGKILL) cannot tell: that is said here, and the exit code is 5, since it is mostly memory that ran out.
 #   jobs/mpirun.sh -np 8 train --recipe ...
 set -uo pipefail
 . "$(dirname "$0")/mpi.sh"
-[ $# -gt 0 ] || { sed -n '2,5s/^# *//p' "$0"; exit 2; }
+[ $# -gt 0 ] || { sed -n '2,6s/^# *//p' "$0"; exit 2; }
 # Lines as they come; but what mpirun says between two rules of a process that ended with an exit code waits for the end, and stays away where that
 # code is the programs' own.
 rule=$(printf '%074d' 0 | tr 0 -) ended=$'\001ended with '
@@ -84,4 +85,9 @@ for _ in $(seq 50); do
 done
 # A signal before the programs listen ends them: nothing was begun, so nothing is lost.
 [ -z "$asked" ] || [ $code != $((128 + $(kill -l USR1))) ] || code=75
+if [ $code = $((128 + $(kill -l KILL))) ]; then
+    echo "jobs/mpirun.sh: a rank was killed (SIGKILL): by the kernel where memory ran out, which its log (dmesg) tells, or by somebody. What was saved is whole:" \
+        "the same command goes on from it" >&2
+    code=5
+fi
 exit $code

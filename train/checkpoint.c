@@ -192,7 +192,8 @@ status checkpoint_save(const checkpoint_place *place, const checkpoint_state *st
     TRY(file_join(place->run, hidden, &temporary));
     TRY_DONE(file_join(place->run, name, &folder));
     TRY_DONE(comm_agree(first ? begin_folder(temporary) : STATUS_OK));
-    TRY_DONE(comm_agree(checkpoint_write_files(place, temporary, o, first, &whole)));
+    st = checkpoint_write_files(place, temporary, o, first, &whole);
+    TRY_DONE(comm_agree(st == STATUS_OK ? o->be->ops->check(o->be) : st)); /* moments came from the device meanwhile */
     if (first) {
         st = write_state(place, &whole, o, temporary);
         if (st == STATUS_OK)

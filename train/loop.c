@@ -247,6 +247,16 @@ static status run_steps(trainer *t, progress *bar, watch *w)
     return STATUS_OK;
 }
 
+/* A device, or the way to another rank's, was lost in the middle. */
+static status lost(const trainer *t)
+{
+    char why[3000];
+    snprintf(why, sizeof why, "%s", status_message());
+    if (t->saved_step <= 0)
+        return fail(STATUS_RESOURCE, "%s; no checkpoint was written yet: the same command begins again", why);
+    return fail(STATUS_RESOURCE, "%s; the checkpoint after step %" PRId64 " in %s is whole: the same command goes on from it", why, t->saved_step, t->o->out);
+}
+
 status loop_run(trainer *t)
 {
     if (comm_rank() == 0) {
@@ -270,6 +280,8 @@ status loop_run(trainer *t)
         backend_cpu_profile(t->be);
     status st = run_steps(t, bar, &w);
     progress_end(bar);
+    if (st == STATUS_RESOURCE)
+        st = lost(t);
     if (st == STATUS_OK || st == STATUS_STOPPED) { /* else one rank's own error: nothing collective may follow */
         status reported = comm_agree(watch_report(&w, t));
         st = reported == STATUS_OK ? st : reported;

@@ -105,12 +105,14 @@ void optimizer_keep(optimizer *o, const reduce_slice *slice)
         o->be->ops->zero(o->be, to, bytes);
 }
 
-bool optimizer_overflowed(optimizer *o)
+status optimizer_overflowed(optimizer *o, bool *overflowed)
 {
     int64_t found = 0;
     o->be->device->look_for_overflow(o->be, o->kept, o->end - o->first, &found);
     o->be->ops->wait(o->be);
-    return comm_any(found > 0);
+    TRY(o->be->ops->check(o->be));
+    *overflowed = comm_any(found > 0);
+    return STATUS_OK;
 }
 
 void optimizer_update_kept(optimizer *o)
@@ -188,12 +190,15 @@ static uint64_t sum_hashes(optimizer *o)
     return o->state;
 }
 
-uint64_t optimizer_end(optimizer *o)
+/* The error of a device is told before the ranks meet again: the others may wait for its messages, on their devices, and never come. */
+status optimizer_end(optimizer *o)
 {
     spread(o);
     o->be->ops->parameters_changed(o->be);
     o->be->ops->wait(o->be);
-    return sum_hashes(o);
+    TRY(o->be->ops->check(o->be));
+    sum_hashes(o);
+    return STATUS_OK;
 }
 
 uint64_t optimizer_hash_all(optimizer *o, threads *pool)

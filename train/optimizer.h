@@ -3,7 +3,7 @@
  *     optimizer *o; TRY(optimizer_create(be, table, parameters, weights, REDUCE_STRIPE, &o));
  *     optimizer_begin(o, &scalars);
  *     for (reduce_slice one; reduce_next(r, &one);) optimizer_update(o, &one);
- *     uint64_t state = optimizer_end(o);                  // collective: every node has the new parameters
+ *     TRY(optimizer_end(o));                              // collective: every node has the new parameters
  *     optimizer_free(o);
  *
  * m and v exist once in the job, shared out by stripes. Every trainable parameter moves in every step, with a gradient or without; frozen ones never.
@@ -47,11 +47,12 @@ size_t optimizer_bytes(const tensor_table *table, int64_t stripe);
 
 void optimizer_begin(optimizer *o, const adamw_step *scalars);  /* local */
 void optimizer_update(optimizer *o, const reduce_slice *slice); /* local */
-uint64_t optimizer_end(optimizer *o);                           /* collective */
-/* float16: keeps the gradient of a slice instead of updating with it; then whether any rank has met an overflow (collective); then, where none has, the
- * update with all that was kept. */
+/* Collective: state and hashes of the new parameters. Errors, of this rank alone: STATUS_RESOURCE, a device or the way to another is lost. */
+status optimizer_end(optimizer *o);
+/* float16: keeps the gradient of a slice instead of updating with it; then whether any rank has met an overflow (collective, errors as above); then,
+ * where none has, the update with all that was kept. */
 void optimizer_keep(optimizer *o, const reduce_slice *slice);
-bool optimizer_overflowed(optimizer *o);
+status optimizer_overflowed(optimizer *o, bool *overflowed);
 void optimizer_update_kept(optimizer *o);
 
 /* Collective. The host's parameters are those of the back end, on every node. */

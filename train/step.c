@@ -145,10 +145,12 @@ static double fold_losses(const trainer *t, const step_report *all)
 
 /* float16: gradients come `scale` times too large. The folded gradient, which all ranks see alike, says whether that was too much: then the step leaves
  * everything as it was, at half the scale; after many steps without, twice the scale is tried. */
-static void update_or_skip(trainer *t)
+static status update_or_skip(trainer *t)
 {
     loss_scale *s = &t->state.scale;
-    if (optimizer_overflowed(t->optimizer)) {
+    bool overflowed;
+    TRY(optimizer_overflowed(t->optimizer, &overflowed));
+    if (overflowed) {
         s->good_steps = 0;
         s->value = s->value > 1 ? s->value / 2 : 1;
         log_info("step %" PRId64 ": a gradient overflowed and nothing was updated; the loss scale is %g now", t->state.step + 1, s->value);
@@ -159,6 +161,7 @@ static void update_or_skip(trainer *t)
             s->value *= 2;
         }
     }
+    return STATUS_OK;
 }
 
 static status reduce_and_update(trainer *t, double rate)
@@ -179,10 +182,10 @@ static status reduce_and_update(trainer *t, double rate)
     }
     clock = phase_add(t->timer, PHASE_REDUCE, clock);
     if (scaled)
-        update_or_skip(t);
-    optimizer_end(t->optimizer);
+        TRY(update_or_skip(t));
+    TRY(optimizer_end(t->optimizer));
     phase_add(t->timer, PHASE_UPDATE, clock);
-    return t->be->ops->check(t->be);
+    return STATUS_OK;
 }
 
 status step_run(trainer *t, step_result *result)

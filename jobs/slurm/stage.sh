@@ -71,8 +71,9 @@ fi
 begin_launcher() { # COMMAND...: in the background, on all tasks of the job
     if [ "${LAUNCHER:-srun}" = srun ]; then
         local gpus=$(setting "$stage" GPUS_PER_TASK) # the job has the type already; with it here, Slurm 22.05 gives tasks no GPUs
-        # A rank that fails ends the others through MPI; srun's own way of doing so would kill ranks that are just leaving with 75.
-        srun --mpi=pmix --kill-on-bad-exit=0 --cpus-per-task="$threads" ${gpus:+--gpus-per-task="${gpus##*:}"} "$@" &
+        # A rank that fails ends the others through MPI; srun's own way of doing so would kill ranks that are just leaving with 75. Of a rank that was
+        # killed those on other nodes learn nothing, and wait for it: srun ends them.
+        srun --mpi=pmix --kill-on-bad-exit=0 --wait=10 --cpus-per-task="$threads" ${gpus:+--gpus-per-task="${gpus##*:}"} "$@" &
     else
         "$here/../mpirun.sh" -np "$SLURM_NTASKS" "$@" &
     fi
@@ -87,6 +88,10 @@ launch() { # PROGRAM OPTIONS...
         code=0
         launch_once "$@" || code=$?
         [ -z "$asked" ] || return $code
+        if [ $code = $((128 + $(kill -l KILL))) ]; then
+            echo "stage $stage: a rank was killed (SIGKILL): where memory ran out (dmesg, sacct), or by somebody. What was saved is whole: submitted again, the stage goes on"
+            return 5
+        fi
         if [ $code = $((128 + $(kill -l SEGV))) ] && [ -z "$crashed" ] && [ $((SECONDS - began)) -lt 60 ]; then
             echo "stage $stage: a rank crashed within its first minute (exit $code): started once more"
             crashed=yes

@@ -264,6 +264,24 @@ failed_parent() {
     log_says faulty shard 'crashed within its first minute (exit 139): started once more'
 }
 
+killed_ranks() {
+    say "the ranks of one node are killed: those of the other end too"
+    settings killed
+    submit killed
+    until_it_trains killed
+    local file
+    for file in $(grep -lazE "(^|/)train$" /proc/[0-9]*/cmdline 2>/dev/null); do
+        if [[ $(tr '\0' ' ' 2>/dev/null <"$file") == *" --out killed/run "* ]] && grep -qzx SLURMD_NODENAME=n2 "${file%/*}/environ" 2>/dev/null; then
+            kill -KILL "$(cut -d/ -f3 <<<"$file")" 2>/dev/null || true
+        fi
+    done
+    arrive 60 "${job[train]}" FAILED
+    log_says killed train 'a rank was killed (SIGKILL)'
+    submit killed --from train
+    complete killed
+    log_says killed train 'continuing after step'
+}
+
 preempted() {
     say "preempted by a job of a higher partition"
     settings preempted PARTITION=low
@@ -304,7 +322,7 @@ hosts_start n1 n2
 slurm_start 6 n1 n2 || wrong "no cluster"
 case $part in
     chains) cases=(dry_run no_answer stopped_and_again with_mpirun array_of_members) ;;
-    faults) cases=(begin_hard_limit soft_limit cancelled failed_parent end_hard_limit preempted node_crash) ;;
+    faults) cases=(begin_hard_limit soft_limit cancelled failed_parent killed_ranks end_hard_limit preempted node_crash) ;;
     *) IFS=, read -ra cases <<<"$part" ;;
 esac
 for name in "${cases[@]}"; do $name; done

@@ -1,7 +1,9 @@
 /* The twin of gpu_cuda.c: a device in this machine's memory, on which the kernels' host build runs. Copies are put off until something must see them,
  * as a device may, so that page-locked memory that is changed or read too early shows. What a test wants of the device comes by the environment:
  *   FRETSAW_TWIN_DEVICES=N  how many there are (8)      FRETSAW_TWIN_MEMORY=BYTES  how much each has (8 GiB)
- *   FRETSAW_TWIN_LOST=N     the device is lost at its Nth launch     FRETSAW_TWIN_SM=75  its compute capability (90)
+ *   FRETSAW_TWIN_LOST=N     the device is lost at its Nth launch     FRETSAW_TWIN_LOST_COPY=N  or at its Nth copy to the host: from there on
+ *                           nothing comes back from it, and every use of it is an error
+ *   FRETSAW_TWIN_SM=75      its compute capability (90)
  *   FRETSAW_TWIN_LOG=FILE   what is put into the side stream, and when the work waits for that, a line each */
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,9 +31,9 @@ struct gpu {
     int tasks, awaited;        /* of these the work waits for the first `awaited` */
     bool (*broken)(void *arg);
     void *broken_arg;
-    int64_t launches, lost_at;
+    int64_t launches, lost_at, copies, lost_copy;
     size_t taken;
-    bool failed;
+    bool failed, lost;
     char error[512];
 };
 
@@ -113,6 +115,7 @@ status gpu_open(int index, gpu **out)
 {
     TRY(memory_new(out, sizeof **out, "a device"));
     (*out)->lost_at = wish("FRETSAW_TWIN_LOST", 0);
+    (*out)->lost_copy = wish("FRETSAW_TWIN_LOST_COPY", 0);
     (*out)->index = index;
     (*out)->side = (gpu_twin_stream){.put = put, .tell = tell, .gpu = *out};
     return gpu_describe(index, &(*out)->about);
@@ -147,13 +150,21 @@ static void later(gpu *g, void *to, const void *from, size_t bytes)
     g->list[g->count++] = (pending){to, from, bytes};
 }
 
+/* A device that is lost fails at every use. */
+static bool use(gpu *g)
+{
+    if (g->lost)
+        gpu_fail(g, "a kernel: unspecified launch failure (the twin was told to be lost)");
+    return !g->lost;
+}
+
 /* Every launch asks for the stream. */
 struct CUstream_st *gpu_stream(const gpu *g)
 {
     gpu *mine = (gpu *)g;
     flush(mine);
-    if (++mine->launches == mine->lost_at)
-        gpu_fail(mine, "a kernel: unspecified launch failure (the twin was told to be lost)");
+    mine->lost = mine->lost || ++mine->launches == mine->lost_at;
+    use(mine);
     return NULL;
 }
 
@@ -208,7 +219,9 @@ void gpu_upload(gpu *g, void *to, const void *pinned, size_t bytes)
 
 void gpu_download(gpu *g, void *pinned, const void *from, size_t bytes)
 {
-    later(g, pinned, from, bytes);
+    g->lost = g->lost || ++g->copies == g->lost_copy;
+    if (use(g))
+        later(g, pinned, from, bytes);
 }
 
 void gpu_copy(gpu *g, void *to, const void *from, size_t bytes)
