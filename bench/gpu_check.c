@@ -118,11 +118,13 @@ static void rig_close(rig *r)
     free(r->host);
 }
 
-/* A spread like that of comments: half of the rows up to 50 tokens, a tenth cut at the longest. */
+/* As comments have it. */
 static int64_t some_length(void)
 {
-    double u = draw() * 0x1p-32, length = 50 * exp(1.05 * (u < 0.5 ? -1 : 1) * sqrt(-2 * log(u < 0.5 ? u + 1e-9 : 1 - u + 1e-9)) * 0.55);
-    return length < 4 ? 4 : length > LONGEST ? LONGEST : (int64_t)length;
+    static const int64_t lengths[] = {
+#include "bench/lengths.inc"
+    };
+    return lengths[draw() % (sizeof lengths / sizeof *lengths)];
 }
 
 static void add_row(rig *r, uint64_t sample, int64_t length)

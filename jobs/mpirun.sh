@@ -64,10 +64,11 @@ watch() {
             '' | *[!Z]*) stuck=0 ;;
             *) stuck=$((stuck + 1)) ;;
         esac
-        [ $stuck -lt 5 ] || { echo "jobs/mpirun.sh: all its ranks have ended and mpirun has not: it is ended" >&2; kill -KILL "$pid"; }
+        [ $stuck -lt 5 ] || { echo "jobs/mpirun.sh: all its ranks have ended and mpirun has not: it is ended" >&2; kill -KILL "$pid"; exit 9; }
     done
 }
 watch 3>&- &
+watcher=$!
 code=0
 while :; do # a trapped signal ends `wait` early, with a code of its own
     interrupted=
@@ -85,7 +86,7 @@ for _ in $(seq 50); do
 done
 # A signal before the programs listen ends them: nothing was begun, so nothing is lost.
 [ -z "$asked" ] || [ $code != $((128 + $(kill -l USR1))) ] || code=75
-if [ $code = $((128 + $(kill -l KILL))) ]; then
+if [ $code = $((128 + $(kill -l KILL))) ] && wait "$watcher"; then # else it was mpirun that was killed
     echo "jobs/mpirun.sh: a rank was killed (SIGKILL): by the kernel where memory ran out, which its log (dmesg) tells, or by somebody. What was saved is whole:" \
         "the same command goes on from it" >&2
     code=5

@@ -10,3 +10,8 @@ if(TARGET fretsaw_twin AND FRETSAW_BENCH)
       ENVIRONMENT "${FRETSAW_TEST_ENVIRONMENT};FRETSAW_DEVICE_LIBRARY=$<TARGET_FILE:fretsaw_twin>${stand_in}")
   endforeach()
 endif()
+# PyTorch's ways beside it, on this machine's processor, where there is PyTorch (FRETSAW_PEERS).
+if(FRETSAW_BENCH AND DEFINED ENV{FRETSAW_PEERS})
+  add_test(NAME gpu_torch COMMAND $ENV{FRETSAW_PEERS} ${PROJECT_SOURCE_DIR}/tests/pipeline/gpu_torch.py ${PROJECT_SOURCE_DIR})
+  set_tests_properties(gpu_torch PROPERTIES TIMEOUT 300 LABELS "pipeline;release-only" SKIP_RETURN_CODE 77)
+endif()

@@ -276,6 +276,7 @@ killed_ranks() {
         fi
     done
     arrive 60 "${job[train]}" FAILED
+    arrive 30 "${job[infer]}" CANCELLED
     log_says killed train 'a rank was killed (SIGKILL)'
     submit killed --from train
     complete killed
