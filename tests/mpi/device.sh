@@ -50,6 +50,20 @@ ls -d "$scratch"/lost/step-* >/dev/null 2>&1 || wrong "no checkpoint is left of 
 train "$several" lost "${base[@]}" --type float16 || wrong "after the loss: $(said)"
 same_run float16 lost "lost and resumed"
 
+# Gradients that overflow float16: all ranks leave those steps out alike and halve the scale, which goes on from a checkpoint.
+sed 's/"initializer_range": *[0-9.]*/"initializer_range": 1/' "$scratch/config.json" >"$scratch/wide.json"
+wide=("${base[@]}" --config "$scratch/wide.json" --vocab "$scratch/vocab.txt" --lanes 2 --batch 1 --type float16)
+train 1 wide "${wide[@]}" || wrong "overflow: $(said)"
+[ "$(grep -c "a gradient overflowed and nothing was updated" "$scratch/log")" -ge 2 ] || wrong "nothing overflowed: $(said)"
+grep -q '"value": 65536' "$scratch/wide/$(head -1 "$scratch/wide/last")/state.json" && wrong "the loss scale was not halved"
+FRETSAW_TWIN_LOST=1200 expect 5 "the twin was told to be lost" train 1 wide-lost "${wide[@]}"
+train 1 wide-lost "${wide[@]}" || wrong "overflow, after the loss: $(said)"
+same_run wide wide-lost "overflow, lost and resumed"
+if [ -n "$mpi" ]; then
+    train 2 wide2 "${wide[@]}" || wrong "overflow at 2 ranks: $(said)"
+    same_run wide wide2 "overflow at 2 ranks"
+fi
+
 # What is refused, and in which words.
 FRETSAW_TWIN_LOST=300 train 1 moved "${base[@]}"
 expect 6 "a run stays where it was begun" train 1 moved "${base[@]}" --device cpu

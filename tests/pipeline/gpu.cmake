@@ -4,7 +4,7 @@ if(TARGET fretsaw_twin AND FRETSAW_BENCH)
   if(TARGET fretsaw_cudnn_host)
     set(stand_in ";FRETSAW_STAND_IN=cudnn")
   endif()
-  foreach(part lost whole)
+  foreach(part lost hangs whole)
     add_test(NAME gpu_script_${part} COMMAND ${PROJECT_SOURCE_DIR}/tests/pipeline/gpu.sh ${CMAKE_BINARY_DIR} ${PROJECT_SOURCE_DIR} ${part})
     set_tests_properties(gpu_script_${part} PROPERTIES TIMEOUT 900 LABELS "pipeline;release-only$<$<STREQUAL:${part},whole>:;slow>"
       ENVIRONMENT "${FRETSAW_TEST_ENVIRONMENT};FRETSAW_DEVICE_LIBRARY=$<TARGET_FILE:fretsaw_twin>${stand_in}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # bench/gpu.sh on the twin: every part in its tiny form, or what it says without a device and with one that is lost.
-#   gpu.sh BUILD SOURCE whole|lost
+#   gpu.sh BUILD SOURCE whole|lost|hangs
 set -uo pipefail
 build=$1 source=$2 part=$3
 failures=0
@@ -10,7 +10,8 @@ trap 'rm -rf "$scratch"' EXIT
 # A Python without PyTorch: what is measured beside it is not this test's.
 printf '#!/bin/sh\nexit 1\n' >"$scratch/python"
 chmod +x "$scratch/python"
-export GPU_TINY=1 GPU_OUT=$scratch FRETSAW_PEERS=$scratch/python GPU_PATIENCE=2
+[ "$part" = hangs ] || export GPU_TINY=1
+export GPU_OUT=$scratch FRETSAW_PEERS=$scratch/python GPU_PATIENCE=2
 
 # CODE: gpu.sh's exit code; its output in $scratch/log
 expect() {
@@ -25,7 +26,28 @@ got = [r["verdict"] for r in json.load(open(sys.argv[1]))["rows"] if sys.argv[2]
 sys.exit(not got or set(got) != {sys.argv[3]})' "$scratch/gpu.json" "$1" "$2" ||
         wrong "'$1' is not $2: $(grep -F -- "$1" "$scratch/log")"
 }
-if [ "$part" = lost ]; then
+if [ "$part" = hangs ]; then
+    # Programs that never end, and not when they are told to: every part is over at its time, and so is the whole.
+    mkdir -p "$scratch/build/bin"
+    cat >"$scratch/build/bin/gpu_check" <<'S'
+#!/bin/sh
+[ "$1 $2" = "agree float32" ] && [ ! -e "$0.asked" ] && : >"$0.asked" && exit 0
+trap "" TERM
+exec sleep 300
+S
+    chmod +x "$scratch/build/bin/gpu_check"
+    for program in train infer preprocess shard doctor; do ln -s gpu_check "$scratch/build/bin/$program"; done
+    printf '#!/bin/sh\ntrap "" TERM\nexec sleep 300\n' >"$scratch/python"
+    build=$scratch/build
+    begin=$SECONDS
+    export GPU_PATIENCE=1 GPU_SHARES="first 14 agree 4 repeat 4 recipe 4 speed 4 full 4 torch 4" # 38 s
+    expect 6
+    passed=$((SECONDS - begin))
+    [ $passed -le 42 ] || wrong "parts of 38 s took $passed s"
+    for name in "bfloat16: against the CPU" "float32: repeats" "shards of the sample" "bfloat16 base: training" "the recipe" ; do verdict "$name" failed; done
+    verdict PyTorch said
+    grep -q "it took longer than" "$scratch/log" || wrong "it is not said that a part took too long: $(cat "$scratch/log")"
+elif [ "$part" = lost ]; then
     FRETSAW_TWIN_DEVICES=0 expect 5
     grep -q "no device to measure: .*no CUDA device is visible" "$scratch/log" || wrong "it does not say why: $(cat "$scratch/log")"
     # Whole trainings have more launches than that: one part fails, and the next one is tried.
