@@ -1,6 +1,7 @@
 #include "common/auc.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -272,4 +273,21 @@ double auc_value(const auc_count *c)
     }
     bool up = (quotient & 1) && (above != 0 || (quotient & 2));
     return ldexp((double)((quotient >> 1) + up), exponent - 52);
+}
+
+double auc_error(const auc_count *c)
+{
+    double area = auc_value(c), p = (double)c->positives, n = (double)c->negatives, square = area * area;
+    double two_positives = area / (2 - area), two_negatives = 2 * square / (1 + area); /* both above a negative; both below a positive */
+    double variance = (area * (1 - area) + (p - 1) * (two_positives - square) + (n - 1) * (two_negatives - square)) / (p * n);
+    return variance > 0 ? sqrt(variance) : 0;
+}
+
+const char *auc_error_text(const auc_count *c, char text[48])
+{
+    double error = auc_error(c);
+    text[0] = 0;
+    if (error > 0)
+        snprintf(text, 48, " (standard error %.2g)", error);
+    return text;
 }

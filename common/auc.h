@@ -25,5 +25,10 @@ status auc_compute(const float *score, const float *label, int64_t n, auc_count 
 status auc_compute_local(const float *score, const float *label, int64_t n, auc_count *out);
 /* twice_wins / (2 pairs) with one rounding of the final division; call only when pairs > 0. */
 double auc_value(const auc_count *c);
+/* Its standard error by Hanley and McNeil (1982), from the area and the numbers of rows alone; 0 where the area is 0 or 1. For a person: how far
+ * another draw of as many rows might be off. Call only when pairs > 0. */
+double auc_error(const auc_count *c);
+/* " (standard error 0.0123)", "" where it is 0. */
+const char *auc_error_text(const auc_count *c, char text[48]);
 
 #endif

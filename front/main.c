@@ -143,7 +143,14 @@ static int print_share(void)
 {
     char *path = find("recipes", (const char *const[]){"../share/fretsaw", NULL}), real[PATH_MAX];
     if (!path || !realpath(path, real)) {
-        fprintf(stderr, "fretsaw: no share/fretsaw beside this program: it is not installed; recipes, sample and jobs lie in the source folder\n");
+        char *source = find("recipes", (const char *const[]){"../../..", NULL}); /* build/NAME/bin of a source folder */
+        bool named = source && realpath(source, real);
+        if (named)
+            *strrchr(real, '/') = 0;
+        fprintf(stderr, "fretsaw: no share/fretsaw beside this program: it is not installed; recipes, sample and jobs lie in the source folder%s%s\n",
+                named ? ", " : "", named ? real : "");
+        free(source);
+        free(path);
         return EXIT_FILES;
     }
     *strrchr(real, '/') = 0;

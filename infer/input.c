@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/comm.h"
+#include "common/count.h"
 #include "common/files.h"
 #include "common/log.h"
 #include "preprocess/clean.h"
@@ -213,7 +214,7 @@ status input_open(const settings *s, const char *folder, const ensemble *e, data
     if (st == STATUS_OK) {
         st = comm_agree(ensemble_check_data(e, folders->item[0], dataset_tokenizer(d)));
         if (st == STATUS_OK)
-            log_info("%s: %lld rows", s->csv.count ? s->csv.item[0] : folders->item[0], (long long)dataset_rows(d));
+            log_info("%s: %s", s->csv.count ? s->csv.item[0] : folders->item[0], count_of(dataset_rows(d), "row"));
         else
             dataset_free(d);
     }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "common/comm.h"
+#include "common/count.h"
 #include "common/files.h"
 #include "common/log.h"
 #include "common/program.h"
@@ -20,7 +21,7 @@ static status validate(const settings *s)
 {
     validate_result result;
     TRY(validate_submission(s->validate, s->sample, stderr, &result));
-    printf("%s: valid: %lld records in the order of %s\n", s->validate, (long long)result.rows, s->sample);
+    printf("%s: valid: %s in the order of %s\n", s->validate, count_of(result.rows, "record"), s->sample);
     return STATUS_OK;
 }
 

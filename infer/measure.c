@@ -93,8 +93,9 @@ void measure_free(measure *m)
 static void print_line(FILE *to, const char *label, const char *what, const auc_count *c)
 {
     fprintf(to, "AUC %s %-8s ", label, what);
+    char error[48];
     if (c->pairs)
-        fprintf(to, "%.6f", auc_value(c));
+        fprintf(to, "%.6f%s", auc_value(c), auc_error_text(c, error));
     else if (c->positives + c->negatives == 0)
         fprintf(to, "undefined: no labels");
     else

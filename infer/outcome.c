@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/count.h"
 #include "common/files.h"
 #include "common/log.h"
 #include "infer/measure.h"
@@ -177,7 +178,7 @@ static status copy_sample(const settings *s, int64_t rows)
         st = outcome_put_file(s->out, text, bytes);
     free(text);
     if (st == STATUS_OK)
-        log_info("the input has %lld rows, fewer than --stub-below %lld: %s is a copy of the sample, without scores", (long long)rows,
+        log_info("the input has %s, fewer than --stub-below %lld: %s is a copy of the sample, without scores", count_of(rows, "row"),
                  (long long)s->stub_below, s->out);
     return st;
 }

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "common/comm.h"
+#include "common/count.h"
 #include "common/log.h"
 #include "common/stop.h"
 #include "infer/blocks.h"
@@ -256,8 +257,8 @@ static status predict(job *j)
     TRY(comm_agree(deal_missing(j)));
     int64_t kept = j->blocks.count - j->missing;
     if (kept)
-        log_info("%s: %lld of %lld blocks of %lld rows were finished before", j->blocks.folder, (long long)kept, (long long)j->blocks.count,
-                 (long long)j->settings->block_rows);
+        log_info("%s: %lld of %s of %s were finished before", j->blocks.folder, (long long)kept, count_of(j->blocks.count, "block"),
+                 count_of(j->settings->block_rows, "row"));
     if (j->missing == 0) {
         gather_scores(j);
         return STATUS_OK;
@@ -269,8 +270,8 @@ static status predict(job *j)
         finished += j->done[b];
     comm_sum_int64(&finished, 1);
     if (finished < j->missing)
-        return fail(STATUS_STOPPED, "stopped with %lld of %lld blocks finished and kept in %s; run the same command again to go on",
-                    (long long)(kept + finished), (long long)j->blocks.count, j->blocks.folder);
+        return fail(STATUS_STOPPED, "stopped with %lld of %s finished and kept in %s; run the same command again to go on",
+                    (long long)(kept + finished), count_of(j->blocks.count, "block"), j->blocks.folder);
     gather_scores(j);
     return STATUS_OK;
 }

@@ -21,7 +21,8 @@ pass_lines() {
         if [ -n "$block" ]; then
             block+=$line$'\n' lines=$((lines + 1))
             case $lines,$line in
-                2,'Primary job  terminated normally, but '* | 2,'mpirun detected that one or more processes exited with non-zero status'*) continue ;;
+                2,'Primary job  terminated normally, but '* | 2,'mpirun detected that one or more processes exited with non-zero status'* | \
+                    2,'MPI_ABORT was invoked on rank '*) continue ;;
                 2,"$rule") printf '%s\n' "$rule" && block=$line$'\n' lines=1 ;; # that was another block's end
                 2,* | 20,*) printf '%s' "$block" && block= ;; # of something else
                 *,"$rule") held+=$block block= ;;
@@ -31,6 +32,7 @@ pass_lines() {
         case $line in
             "$rule") block=$line$'\n' lines=1 ;;
             'mpirun: Forwarding signal 10 to job') ;; # this script's own doing
+            *'sent help message help-mpi-api.txt / mpi-abort' | *'Set MCA parameter "orte_base_help_aggregate" to 0'*) held+=$line$'\n' ;;
             *) printf '%s\n' "$line" ;;
         esac
     done

@@ -166,8 +166,10 @@ static void settle_head(matching *m)
     m->report->head_loaded = fits;
     if (fits)
         return;
-    note(m->report, there ? "the head (out.*) of the file has another shape; it starts from random values"
-                          : "the file has no head (out.*); it starts from random values");
+    char line[700];
+    snprintf(line, sizeof line, there ? "%.400s: its output layer (out.*) has another shape, as for other labels: a new one is made from --seed"
+                                      : "%.400s: has no output layer (out.*), as is usual of a pretrained model: a new one is made from --seed", m->file->path);
+    note(m->report, line);
     *w = *b = NULL;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/comm.h"
+#include "common/count.h"
 #include "common/files.h"
 #include "common/log.h"
 #include "common/space.h"
@@ -134,8 +135,7 @@ static status look_at_earlier(stage_state *s, FILE *report, bool *done)
     if (st == STATUS_OK && !damaged && files_are_whole(s, &m)) {
         *done = true;
         if (comm_rank() == 0 && report)
-            fprintf(report, "%s: done already: %lld rows in %lld part%s, all whole\n", s->o->out, (long long)m.rows, (long long)m.files,
-                    m.files == 1 ? "" : "s");
+            fprintf(report, "%s: done already: %s in %s, all whole\n", s->o->out, count_of(m.rows, "row"), count_of(m.files, "part"));
     }
     manifest_free(&m);
     return st;

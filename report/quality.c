@@ -73,7 +73,7 @@ static void auc_cell(FILE *out, const auc_count *c)
     if (c->pairs == 0)
         fputs("<td>one class</td>", out);
     else
-        fprintf(out, "<td>%.5f</td>", auc_value(c));
+        fprintf(out, auc_error(c) > 0 ? "<td>%.5f <span class=\"remark\">± %.2g</span></td>" : "<td>%.5f</td>", auc_value(c), auc_error(c));
 }
 
 static void language_table(FILE *out, const page *p, int64_t label)
@@ -107,7 +107,7 @@ static void language_table(FILE *out, const page *p, int64_t label)
 static void languages(FILE *out, const page *p)
 {
     const judged *j = &p->judged[0];
-    html_begin_section(out, "AUC by language", NULL);
+    html_begin_section(out, "AUC by language", "±: the standard error (Hanley and McNeil), by which another draw of as many rows might differ.");
     for (int64_t label = 0; label < j->labels; label++) {
         if (j->labels > 1) {
             fputs("<h3>", out);

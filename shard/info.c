@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/comm.h"
+#include "common/count.h"
 #include "common/files.h"
 #include "shard/inspect.h"
 #include "store/meta.h"
@@ -149,7 +150,7 @@ static void print_lines(const char *head, const char *text)
 static void print_tally(const tally *t, const char *path, const inspect_files *f)
 {
     const rowfile_meta *m = &t->meta;
-    printf("%s: %lld rows, %lld tokens in %lld file%s%s%s, %.1f MB (%.2f bytes a token)\n", path, (long long)t->rows, (long long)t->tokens,
+    printf("%s: %s, %s in %lld file%s%s%s, %.1f MB (%.2f bytes a token)\n", path, count_of(t->rows, "row"), count_of(t->tokens, "token"),
            (long long)t->files, t->files == 1 ? "" : "s", f->listed ? " of " : "", f->listed ? f->m.stage : "", (double)t->bytes / 1e6,
            t->tokens > 0 ? (double)t->bytes / (double)t->tokens : 0.0);
     if (f->listed)

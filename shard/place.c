@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/comm.h"
+#include "common/count.h"
 #include "common/files.h"
 #include "common/log.h"
 #include "common/space.h"
@@ -172,8 +173,8 @@ static void say_done(const work *w, const char *how)
         tokens += w->out.done[i].tokens;
         bytes += w->out.done[i].bytes;
     }
-    log_info("%s: %s: %lld rows, %lld tokens in %lld shards, %.1f MB; identity %.16s", w->o->out, how, (long long)rows, (long long)tokens,
-             (long long)w->out.shards, (double)bytes / 1e6, w->out.data_identity);
+    log_info("%s: %s: %s, %s in %s, %.1f MB; identity %.16s", w->o->out, how, count_of(rows, "row"), count_of(tokens, "token"),
+             count_of(w->out.shards, "shard"), (double)bytes / 1e6, w->out.data_identity);
 }
 
 /* No manifest will be written, so nobody asks for the hashes beside the shards. Returns `st`. */
@@ -224,9 +225,9 @@ static status look_around(work *w)
     int64_t kept = selection_kept(w->rows), chosen = selection_chosen(w->rows);
     output_divide(&w->out, chosen);
     if (w->o->sample > kept)
-        log_info("--sample %lld: there are only %lld rows, all of them are taken", (long long)w->o->sample, (long long)kept);
+        log_info("--sample %lld: all that there is, %s, is taken", (long long)w->o->sample, count_of(kept, "row"));
     if (chosen < w->out.shards)
-        log_warn("%lld rows in %lld shards: some shards are empty", (long long)chosen, (long long)w->out.shards);
+        log_warn("%s in %s: some shards are empty", count_of(chosen, "row"), count_of(w->out.shards, "shard"));
     TRY(comm_agree(comm_rank() == 0 ? claim_folder(w) : STATUS_OK));
     if (w->out.agrees)
         log_info("%s: %lld of %lld shards are missing or damaged and are made again", w->o->out, (long long)output_missing(&w->out),
@@ -234,7 +235,7 @@ static status look_around(work *w)
     else
         TRY(output_look_by_files(&w->out, w->meta.identity_text, w->meta.tokenizer));
     if (!w->out.agrees && output_missing(&w->out) < w->out.shards)
-        log_info("%s: %lld shards stand from an interrupted run", w->o->out, (long long)(w->out.shards - output_missing(&w->out)));
+        log_info("%s: %s left whole by an interrupted run", w->o->out, count_of(w->out.shards - output_missing(&w->out), "shard"));
     return output_clear(&w->out);
 }
 

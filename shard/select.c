@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "common/comm.h"
+#include "common/count.h"
 #include "common/log.h"
 #include "common/rng.h"
 #include "shard/repeats.h"
@@ -211,9 +212,9 @@ static status find_repeats(selection *s)
     dropped = NULL;
     s->first_row = first_of[comm_rank()];
     if (s->o->duplicates != REPEATS_KEEP)
-        log_info("--duplicates: %lld rows drop out; %lld texts have different labels", (long long)found.repeated, (long long)found.conflicts);
+        log_info("--duplicates: %s left out; %s with different labels", count_of(found.repeated, "row"), count_of(found.conflicts, "text"));
     if (s->o->exclude.count > 0)
-        log_info("--exclude: %lld rows drop out, their texts are in the folders named", (long long)found.common);
+        log_info("--exclude: %s left out, whose text is in the folders named", count_of(found.common, "row"));
 done:
     free(first_of);
     free(dropped);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/comm.h"
+#include "common/count.h"
 #include "common/log.h"
 #include "model/cpu/cpu.h"
 #include "model/profile.h"
@@ -93,11 +94,12 @@ static status point_best(const trainer *t, int64_t epoch)
 static status settle_best(trainer *t, int64_t epoch, const evaluation *e)
 {
     if (e->pooled.pairs == 0) {
-        log_info("epoch %" PRId64 ": loss %.5f on %" PRId64 " validation rows; AUC undefined: one class", epoch, e->loss, e->rows);
+        log_info("epoch %" PRId64 ": loss %.5f on %s; AUC undefined: one class", epoch, e->loss, count_of(e->rows, "validation row"));
         return STATUS_OK;
     }
     double auc = auc_value(&e->pooled);
-    log_info("epoch %" PRId64 ": loss %.5f, AUC %.6f on %" PRId64 " validation rows", epoch, e->loss, auc, e->rows);
+    char error[48];
+    log_info("epoch %" PRId64 ": loss %.5f, AUC %.6f%s on %s", epoch, e->loss, auc, auc_error_text(&e->pooled, error), count_of(e->rows, "validation row"));
     t->last_auc = auc;
     warn_of_fall(t, epoch, auc, e);
     if (t->state.best && auc <= t->state.best_auc)

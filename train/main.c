@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "common/comm.h"
+#include "common/count.h"
 #include "common/files.h"
 #include "common/log.h"
 #include "common/program.h"
@@ -20,15 +21,15 @@
 static void announce(const trainer *t)
 {
     const train_options *o = t->o;
-    log_info("%" PRId64 " rows, %" PRId64 " steps of %" PRId64 " lanes x %" PRId64 " rows, %" PRId64 " parameters, peak learning rate %g",
-             t->order.rows, t->total, o->lanes, o->batch, t->table->trainable, o->peak_rate);
-    log_info("%d ranks on %d nodes, %" PRId64 " threads each, %s", comm_size(), comm_nodes(), o->threads, trainer_kernels(t));
+    log_info("%s, %s of %s x %s, %" PRId64 " parameters, peak learning rate %g", count_of(t->order.rows, "row"), count_of(t->total, "step"),
+             count_of(o->lanes, "lane"), count_of(o->batch, "row"), t->table->trainable, o->peak_rate);
+    log_info("%s on %s, %s each, %s", count_of(comm_size(), "rank"), count_of(comm_nodes(), "node"), count_of(o->threads, "thread"), trainer_kernels(t));
     char few[SAMPLER_TEXT];
-    sampler_describe_few(&t->order, o->lanes, few);
+    sampler_describe_few(&t->order, few);
     if (few[0] && o->max_steps == 0) /* who gives the steps knows how many there are */
         log_warn("%s", few);
     if (t->order.unlabelled)
-        log_info("%" PRId64 " training rows without labels are left out", t->order.unlabelled);
+        log_info("left out: %s without labels", count_of(t->order.unlabelled, "training row"));
 }
 
 /* Rows that are validated on and trained on make the AUC look better than it is. */
@@ -80,7 +81,7 @@ static status replay(const option_list *words)
     if (words->count != 1)
         return comm_agree(fail(STATUS_USAGE, "--replay takes a step and the folder of a run: train --replay 812 runs/one"));
     TRY(comm_agree(replay_options(words->item[0])));
-    TRY(train_options_check(&(option_list){0}));
+    TRY(comm_agree(train_options_check(&(option_list){0})));
     stop_open(train_given.time_limit, train_given.grace);
     TRY(trainer_open(&train_given, &t));
     TRY(describe_begin(&t, &finished));
@@ -89,6 +90,19 @@ static status replay(const option_list *words)
     if (st == STATUS_OK || st == STATUS_STOPPED)
         trainer_close(&t);
     return st;
+}
+
+/* The best epoch is not taken unless asked for: where it is not the last, the line to give has it. */
+static void tell_end(const trainer *t)
+{
+    const char *out = t->o->out;
+    int64_t each = t->order.steps_per_epoch, last = (t->total + each - 1) / each;
+    bool other = t->state.best > 0 && t->state.best < last;
+    if (other)
+        log_info("validation was best after epoch %" PRId64 " of %" PRId64 ": AUC %.6f, after the last %.6f; infer takes the last unless told", t->state.best, last,
+                 t->state.best_auc, t->last_auc);
+    log_info("finished: %s has the weights (last, best, epoch-N), metrics.jsonl and provenance.json; next: infer --run %s%s", out, out,
+             other ? " --weights best" : "");
 }
 
 static status run(const option_list *words)
@@ -102,7 +116,7 @@ static status run(const option_list *words)
         return diff(words);
     if (train_given.replay)
         return replay(words);
-    TRY(train_options_check(words));
+    TRY(comm_agree(train_options_check(words)));
     if (!train_given.plan)
         stop_open(train_given.time_limit, train_given.grace);
     TRY(trainer_open(&train_given, &t));
@@ -131,8 +145,7 @@ static status run(const option_list *words)
         return st;
     if (st == STATUS_OK) {
         TRY(describe_end(&t));
-        log_info("finished: %s has the weights (last, best, epoch-N), metrics.jsonl and provenance.json; next: infer --run %s", train_given.out,
-                 train_given.out);
+        tell_end(&t);
     }
     plan_report_peak(&t);
     trainer_close(&t);

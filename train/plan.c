@@ -212,7 +212,7 @@ status plan_print(const trainer *t)
     printf("steps: %" PRId64 " an epoch, %" PRId64 " in all, of %" PRId64 " rows each (%" PRId64 " lanes of %" PRId64 ")\n", t->order.steps_per_epoch,
            t->total, t->order.global_batch, o->lanes, o->batch);
     char few[SAMPLER_TEXT];
-    sampler_describe_few(&t->order, o->lanes, few);
+    sampler_describe_few(&t->order, few);
     if (few[0])
         printf("       %s\n", few);
     printf("parameters: %" PRId64 " trained in %" PRId64 " stripes; peak learning rate %g\n", t->table->trainable,

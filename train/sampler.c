@@ -6,19 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/count.h"
 #include "common/files.h"
 #include "common/hash.h"
 #include "common/permutation.h"
 #include "common/rng.h"
 
-status sampler_make(int64_t rows, int64_t global_batch, uint64_t seed, sampler *out)
+/* `whose` stands before the count: "" or a file and the like. */
+static status refuse_few(const char *whose, int64_t rows, int64_t lanes, int64_t global_batch)
 {
+    if (rows < lanes)
+        return fail(STATUS_USAGE, "%s%s: fewer than one global batch of %" PRId64 ", and than the %s; give more rows, or a smaller --lanes and --batch", whose,
+                    count_of(rows, "row"), global_batch, count_of(lanes, "lane"));
+    return fail(STATUS_USAGE, "%s%s: fewer than one global batch of %" PRId64 " (%s x %" PRId64 "); the largest --batch that works is %" PRId64
+                ", and a smaller one, or more rows, give an epoch more than one step", whose, count_of(rows, "row"), global_batch, count_of(lanes, "lane"),
+                global_batch / lanes, rows / lanes);
+}
+
+status sampler_make(int64_t rows, int64_t lanes, int64_t batch, uint64_t seed, sampler *out)
+{
+    int64_t global_batch = lanes * batch;
     memset(out, 0, sizeof *out);
     if (rows < global_batch)
-        return fail(STATUS_USAGE,
-                    "%" PRId64 " rows are fewer than one global batch of %" PRId64 " (lanes x batch); give more rows or a smaller --batch or --lanes",
-                    rows, global_batch);
-    *out = (sampler){.rows = rows, .global_batch = global_batch, .steps_per_epoch = rows / global_batch, .seed = seed};
+        return refuse_few("", rows, lanes, global_batch);
+    *out = (sampler){.rows = rows, .lanes = lanes, .global_batch = global_batch, .steps_per_epoch = rows / global_batch, .seed = seed};
     return STATUS_OK;
 }
 
@@ -31,7 +42,7 @@ static bool is_labelled(const dataset *d, int64_t row, int outputs)
     return true;
 }
 
-status sampler_open(const dataset *d, bool drop, int64_t global_batch, uint64_t seed, sampler *out)
+status sampler_open(const dataset *d, bool drop, int64_t lanes, int64_t batch, uint64_t seed, sampler *out)
 {
     int64_t rows = dataset_rows(d), unlabelled = 0, kept = 0;
     int outputs = dataset_labels(d);
@@ -42,7 +53,7 @@ status sampler_open(const dataset *d, bool drop, int64_t global_batch, uint64_t 
         return fail(STATUS_INPUT,
                     "%" PRId64 " of %" PRId64 " training rows have no label; leave them out with --drop-unlabelled, or shard with --labelled",
                     unlabelled, rows);
-    TRY(sampler_make(rows - unlabelled, global_batch, seed, out));
+    TRY(sampler_make(rows - unlabelled, lanes, batch, seed, out));
     out->unlabelled = unlabelled;
     if (!unlabelled)
         return STATUS_OK;
@@ -80,27 +91,30 @@ status sampler_take_order(sampler *s, const dataset *d, const char *path, char s
         st = read_row(d, path, count + 1, at, &s->given[count]);
     free(text);
     TRY(st);
-    if (count < s->global_batch)
-        return fail(STATUS_USAGE, "%s: its %" PRId64 " rows are fewer than one global batch of %" PRId64 " (lanes x batch)", path, count,
-                    s->global_batch);
+    if (count < s->global_batch) {
+        char whose[300];
+        snprintf(whose, sizeof whose, "%.280s has ", path);
+        return refuse_few(whose, count, s->lanes, s->global_batch);
+    }
     s->rows = count;
     s->steps_per_epoch = count / s->global_batch;
     return STATUS_OK;
 }
 
-void sampler_describe_few(const sampler *s, int64_t lanes, char text[SAMPLER_TEXT])
+void sampler_describe_few(const sampler *s, char text[SAMPLER_TEXT])
 {
     enum { FEW = 20, ENOUGH = 40 }; /* steps an epoch */
-    int64_t batch = s->global_batch / lanes, smaller = 1, out = s->rows % s->global_batch;
+    int64_t lanes = s->lanes, batch = s->global_batch / lanes, smaller = 1, out = s->rows % s->global_batch;
     while (s->rows / (2 * smaller * lanes) >= ENOUGH)
         smaller *= 2;
     text[0] = 0;
     if (s->steps_per_epoch >= FEW || smaller >= batch)
         return;
     snprintf(text, SAMPLER_TEXT,
-             "an epoch has only %" PRId64 " steps, too few to learn much, and %" PRId64 " of its %" PRId64 " rows sit out (a step takes %" PRId64
-             " lanes x %" PRId64 " rows): with --batch %" PRId64 " it has %" PRId64 " steps",
-             s->steps_per_epoch, out, s->rows, lanes, batch, smaller, s->rows / (smaller * lanes));
+             "an epoch has only %s, too few to learn much, and %" PRId64 " of its %s sit out (a step takes %s x %s): with --batch %" PRId64 " it has %" PRId64
+             " steps",
+             count_of(s->steps_per_epoch, "step"), out, count_of(s->rows, "row"), count_of(lanes, "lane"), count_of(batch, "row"), smaller,
+             s->rows / (smaller * lanes));
 }
 
 void sampler_close(sampler *s)

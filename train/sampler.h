@@ -1,7 +1,7 @@
 /* The order of rows in training: which dataset row stands at a position of an epoch.
  *
  *     sampler s;
- *     TRY(sampler_open(data, drop_unlabelled, lanes * batch, seed, &s));
+ *     TRY(sampler_open(data, drop_unlabelled, lanes, batch, seed, &s));
  *     for (int64_t slot = 0; slot < s.global_batch; slot++)
  *         row = sampler_row(&s, epoch, sampler_first(&s, step) + slot);
  *     sampler_close(&s);
@@ -21,6 +21,7 @@ enum { SAMPLER_TEXT = 320 };
 
 typedef struct sampler {
     int64_t rows;            /* usable rows */
+    int64_t lanes;
     int64_t global_batch;    /* lanes * batch */
     int64_t steps_per_epoch; /* floor(rows / global_batch), at least 1 */
     uint64_t seed;
@@ -32,16 +33,16 @@ typedef struct sampler {
 
 /* Looks at every label. Unlabelled rows (any of the C labels NaN) are STATUS_INPUT with their count unless `drop`; fewer usable rows than one
  * global batch are STATUS_USAGE. */
-status sampler_open(const dataset *d, bool drop, int64_t global_batch, uint64_t seed, sampler *out);
+status sampler_open(const dataset *d, bool drop, int64_t lanes, int64_t batch, uint64_t seed, sampler *out);
 void sampler_close(sampler *s);
 /* The order of a file, one dataset row a line, in the place of the permutation: `rows` becomes its length. *sha256 is the file's. STATUS_INPUT names
  * a line that is no row of the data, or a row without labels; STATUS_USAGE: fewer lines than one global batch. */
 status sampler_take_order(sampler *s, const dataset *d, const char *path, char sha256[65]);
 /* The same order over rows 0 .. rows-1 without a dataset. */
-status sampler_make(int64_t rows, int64_t global_batch, uint64_t seed, sampler *out);
+status sampler_make(int64_t rows, int64_t lanes, int64_t batch, uint64_t seed, sampler *out);
 
 /* Where a recipe made for many rows meets few: what to tell the user, with the batch that would do; else "". */
-void sampler_describe_few(const sampler *s, int64_t lanes, char text[SAMPLER_TEXT]);
+void sampler_describe_few(const sampler *s, char text[SAMPLER_TEXT]);
 
 int64_t sampler_epoch(const sampler *s, int64_t step);
 /* First position, within its epoch, of the global batch of `step`. */

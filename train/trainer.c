@@ -110,7 +110,7 @@ static status open_data(trainer *t)
 static status open_order(trainer *t)
 {
     const train_options *o = t->o;
-    TRY(sampler_open(t->train, o->drop_unlabelled, o->lanes * o->batch, (uint64_t)o->seed, &t->order));
+    TRY(sampler_open(t->train, o->drop_unlabelled, o->lanes, o->batch, (uint64_t)o->seed, &t->order));
     t->order.same_each_epoch = o->reshuffle == RESHUFFLE_NO;
     t->schedule_rows = t->order.rows;
     return o->order ? sampler_take_order(&t->order, t->train, o->order, t->order_hash) : STATUS_OK;

@@ -84,6 +84,9 @@ block() { printf '%s\n' "$rule" "$@" "$rule" >&2; }
 echo "from a rank" >&2
 block "mpirun was unable to find the specified executable file, and therefore" "" "Executable: any"
 block "Primary job  terminated normally, but 1 process returned" "a non-zero exit code. Per user-direction, the job has been aborted."
+block "MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD" "with errorcode $2." "" "NOTE: invoking MPI_ABORT causes Open MPI to kill all MPI processes."
+echo "[vm:1] 1 more process has sent help message help-mpi-api.txt / mpi-abort" >&2
+echo "[vm:1] Set MCA parameter \"orte_base_help_aggregate\" to 0 to see all help / error messages" >&2
 echo "$rule" >&2
 echo "a table's line" >&2
 block "mpirun detected that one or more processes exited with non-zero status, thus causing" "the job to be terminated. The first process to do so was:" "" \
@@ -97,7 +100,7 @@ for code in 75 3 9 0; do
     PATH=$scratch:$PATH "$root/jobs/mpirun.sh" any $code 2>"$scratch/part"
     [ $? = $code ] || wrong "exit $? of jobs/mpirun.sh, not $code"
     case $code in
-        75 | 3) [ "$(wc -l <"$scratch/part")" = 9 ] && ! grep -E "Primary|detected|Exit code" "$scratch/part" ;;
+        75 | 3) [ "$(wc -l <"$scratch/part")" = 9 ] && ! grep -E "Primary|detected|Exit code|ABORT|aggregate" "$scratch/part" ;;
         *) cmp <(sort "$scratch/whole") <(sort "$scratch/part") ;;
     esac || wrong "lines of mpirun with code $code: $(cat "$scratch/part")"
 done

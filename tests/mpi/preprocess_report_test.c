@@ -84,6 +84,11 @@ static const char *grouped(int n, char to[16])
     return to;
 }
 
+static const char *plural(int n)
+{
+    return n == 1 ? "" : "s";
+}
+
 static void has_line(const char *report, const char *line)
 {
     ck_assert_msg(strstr(report, line) != NULL, "no '%s' in:\n%s", line, report);
@@ -96,12 +101,12 @@ static void check_report(const char *report, const wanted *w)
     has_line(report, line);
     snprintf(line, sizeof line, "%-12s %12s", "en", grouped(w->english, a));
     has_line(report, line);
-    snprintf(line, sizeof line, "missing text  %s rows, filled", grouped(w->missing, a));
+    snprintf(line, sizeof line, "missing text  %s row%s, filled", grouped(w->missing, a), plural(w->missing));
     has_line(report, line);
-    snprintf(line, sizeof line, "invalid UTF-8 %s places in %s rows,", grouped(w->damaged, a), grouped(w->damaged, b));
+    snprintf(line, sizeof line, "invalid UTF-8 %s place%s in %s row%s,", grouped(w->damaged, a), plural(w->damaged), grouped(w->damaged, b), plural(w->damaged));
     has_line(report, line);
-    snprintf(line, sizeof line, "duplicates    %s rows repeat a text; %s texts occur more than once, %s of them with different labels\n",
-             grouped(w->repeated, a), grouped(w->texts, b), grouped(w->conflicts, c));
+    snprintf(line, sizeof line, "duplicates    %s row%s with a text that an earlier one has; %s text%s occurring more than once, %s of them with different labels\n",
+             grouped(w->repeated, a), plural(w->repeated), grouped(w->texts, b), plural(w->texts), grouped(w->conflicts, c));
     has_line(report, line);
 }
 

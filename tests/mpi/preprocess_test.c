@@ -285,7 +285,7 @@ START_TEST(parts_are_the_slow_ones)
         snprintf(line, sizeof line, "mean %.1f", (double)slow.tokens / (double)slow.rows + 2);
         ck_assert_msg(strstr(report, line) != NULL, "%s\nlacks %s", report, line);
         int n = snprintf(line, sizeof line, slow.missing < 1000 ? "  missing text  " : "  missing text  %lld,", (long long)slow.missing / 1000);
-        snprintf(line + n, sizeof line - (size_t)n, slow.missing < 1000 ? "%lld rows" : "%03lld rows", (long long)slow.missing % 1000);
+        snprintf(line + n, sizeof line - (size_t)n, slow.missing < 1000 ? "%lld row" : "%03lld row", (long long)slow.missing % 1000);
         ck_assert_msg(strstr(report, line) != NULL, "%s\nlacks %s", report, line);
     } else {
         ck_assert_str_eq(report, "");

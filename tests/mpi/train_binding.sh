@@ -15,12 +15,12 @@ bound() { # MPIRUN-OPTION... -- COMMAND...: one step, what it says in $scratch/l
 }
 expect 0 "ranks 0 and 1 on .* are bound to the same core and take turns, while its 2 ranks use 1 of $all cores: add --bind-to none" \
     bound -np 2 --bind-to none -- taskset -c "$one"
-grep -q "2 ranks on 1 nodes, 1 threads each" "$scratch/log" || wrong "threads of two ranks on one core: $(said)"
+grep -q "2 ranks on 1 node, 1 thread each" "$scratch/log" || wrong "threads of two ranks on one core: $(said)"
 [ "$(grep -c 'warning: .*bound' "$scratch/log")" = 1 ] || wrong "told more than once"
 expect 0 "bound to 1 of its $all cores: add --bind-to none" bound -np 1 --bind-to core --
-grep -q "1 threads each" "$scratch/log" || wrong "threads of a rank on one core: $(said)"
-expect 0 "2 ranks on 1 nodes, $((all / 2)) threads each" bound -np 2 --bind-to none --
+grep -q "1 thread each" "$scratch/log" || wrong "threads of a rank on one core: $(said)"
+expect 0 "2 ranks on 1 node, $((all / 2)) threads\\? each" bound -np 2 --bind-to none --
 grep -q "warning: .*bound" "$scratch/log" && wrong "unbound ranks are warned of: $(said)"
-expect 0 "1 ranks on 1 nodes, $all threads each" bound -np 1 --bind-to none --
+expect 0 "1 rank on 1 node, $all threads each" bound -np 1 --bind-to none --
 grep -q "warning: .*bound" "$scratch/log" && wrong "an unbound rank is warned of: $(said)"
 finish

@@ -7,7 +7,7 @@ base=(--lanes 4 --batch 4 --epochs 1 --max-length 40 --lr 1e-3 --micro-tokens 64
 several=${mpi:+2}
 several=${several:-1}
 
-expect 2 "fewer than one global batch" train "$several" out "${base[@]}" --batch 80
+expect 2 "200 rows: fewer than one global batch of 320 (4 lanes x 80); the largest --batch that works is 50," train "$several" out "${base[@]}" --batch 80
 expect 2 "below --max-length" train 1 out "${base[@]}" --micro-tokens 39
 expect 2 "above the 64 positions" train 1 out "${base[@]}" --max-length 65 --micro-tokens 100
 expect 2 "scale-lr" train 1 out "${base[@]}" --scale-lr ranks

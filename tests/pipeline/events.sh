@@ -9,7 +9,7 @@ events=tensorboard/events.out.tfevents.0000000000.fretsaw
 
 train 1 whole "${base[@]}" --lr 1e-3 --quiet --log "$scratch/whole.log" || wrong "the run failed: $(said)"
 [ -z "$(grep -v "warning: an epoch has only 7 steps" "$scratch/log")" ] || wrong "--quiet has said: $(said)" # a warning it says all the same
-grep -Eq '^20[0-9-]+T[0-9:]+Z train: epoch 3: loss [0-9.]+, AUC [0-9.]+ on 60 validation rows$' "$scratch/whole.log" || wrong "no epoch in --log: $(cat "$scratch/whole.log")"
+grep -Eq '^20[0-9-]+T[0-9:]+Z train: epoch 3: loss [0-9.]+, AUC [0-9.]+ \(standard error [0-9.]+\) on 60 validation rows$' "$scratch/whole.log" || wrong "no epoch in --log: $(cat "$scratch/whole.log")"
 grep -Eq 'Z train: train 672 of 672 \(100%\) rows, [0-9.]+ rows/s' "$scratch/whole.log" || wrong "no progress in --log: $(cat "$scratch/whole.log")"
 expect 4 "no/such/folder" train 1 other "${base[@]}" --log "$scratch/no/such/folder"
 
@@ -29,6 +29,9 @@ same_run whole parts "killed"
 train 1 wild "${base[@]}" --lr 0.5 --epochs 12 --warmup 30 || true
 grep -Eq 'warning: epoch [0-9]+: the AUC has fallen to 0\.[0-9]+ from 0\.[0-9]+ in epoch [0-9]+, .*most wrong: [0-9]+ \(id ' "$scratch/log" ||
     wrong "no warning of a falling AUC: $(cat "$scratch/log")"
+best=$(head -n 1 "$scratch/wild/best")
+grep -Eq "validation was best after epoch ${best#epoch-} of 12: AUC 0\.[0-9]+, after the last 0\.[0-9]+; infer takes the last unless told" "$scratch/log" &&
+    grep -q "next: infer --run $scratch/wild --weights best\$" "$scratch/log" || wrong "the best epoch is not told at the end: $(cat "$scratch/log")"
 
 if [ -n "${FRETSAW_PEERS:-}" ] && "$FRETSAW_PEERS" -c 'import tensorboard' 2>/dev/null; then
     for run in whole parts; do

@@ -23,6 +23,8 @@ says '^fretsaw [0-9]'
 exits 2 "$fretsaw" trian
 says "no command 'trian'.*train"
 exits 2 "$fretsaw" ../bin/train
+exits 4 "$fretsaw" share
+says "lie in the source folder, $(realpath "$source")\$"
 exits 0 "$fretsaw" help shard
 "$build/bin/shard" --help | cmp - said
 exits 2 "$fretsaw" shard --no-such-option

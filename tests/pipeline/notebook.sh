@@ -92,7 +92,7 @@ refuse 3 "bad.txt: line 3: '90' is not a row number from 0 to 89" --order bad.tx
 printf '0\nx1\n' >bad.txt
 refuse 3 "line 2: 'x1'" --order bad.txt
 seq 0 10 >bad.txt
-refuse 2 "its 11 rows are fewer than one global batch of 12" --order bad.txt
+refuse 2 "bad.txt has 11 rows: fewer than one global batch of 12" --order bad.txt
 tac "$oracle/order.txt" >turned.txt
 launch=(env) && train run --order turned.txt && wrong "a run went on in another order"
 grep -q "begun with other rows in --order" log || wrong "another order: $(cat log)"

@@ -100,6 +100,8 @@ START_TEST(bad_inputs)
     expect("--vocab v --out o more.csv", 3, "ragged record (3 fields where the header has 2); give every record");
     put("torn.csv", "id,comment_text\n1,a\n2,\"b");
     expect("--vocab v --out o torn.csv", 3, "unclosed quote; the file ends inside this field: it was cut short (a download that broke off), or");
+    put("other.csv", "id,comment_text\n1,You are kind.\n2,\xE4\xBD\xA0\xE5\xA5\xBD\n");
+    expect("--vocab v --out other other.csv", 0, "% of the tokens are [UNK], words that this vocabulary cannot write");
     put("words.csv", "id,rude,comment_text,threat\n1,0,a,1\n2,1,b,Yes\n3,True,c,0\n");
     expect("--vocab v --out o --labels \"rude,bad|threat\" words.csv", 3, "words.csv: record 2, byte 42: label (Yes) in column threat; write 1 for yes (true) and 0");
     char *big = malloc(70000);
@@ -123,8 +125,9 @@ START_TEST(good_run)
     start();
     put("r.conf", "[preprocess]\nunlabelled = -1\nsplit = 64K\n[train]\nlanes = 8\n");
     expect("--vocab v --out o --recipe r.conf good.csv", 0, "o: 3 rows of 1 input in 1 part");
-    ck_assert_ptr_nonnull(strstr(said, "missing text  1 rows, filled"));
-    ck_assert_ptr_nonnull(strstr(said, "invalid UTF-8 1 places in 1 rows"));
+    ck_assert_ptr_null(strstr(said, "[UNK], words that"));
+    ck_assert_ptr_nonnull(strstr(said, "missing text  1 row, filled"));
+    ck_assert_ptr_nonnull(strstr(said, "invalid UTF-8 1 place in 1 row,"));
     ck_assert_ptr_nonnull(strstr(said, "toxic: 2 rows labelled, 50.00%"));
     expect("--vocab v --out o --recipe r.conf good.csv", 0, "done already: 3 rows in 1 part");
     expect("--vocab v --out o --recipe r.conf --na keep good.csv", 2, "give another --out");

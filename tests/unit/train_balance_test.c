@@ -75,7 +75,7 @@ START_TEST(real_lengths)
     int64_t rows = dataset_rows(d);
     int32_t *length = malloc((size_t)rows * sizeof *length);
     sampler s;
-    ck_ok(sampler_make(rows, 512, support_random(), &s));
+    ck_ok(sampler_make(rows, 8, 64, support_random(), &s));
     input_format f = {.max_length = 192};
     for (int64_t i = 0; i < rows; i++)
         length[i] = (int32_t)input_length(&f, dataset_length(d, sampler_row(&s, 0, i)));

@@ -12,7 +12,7 @@ START_TEST(sampler_uses_each_row_once)
     for (int round = 0; round < 20; round++) {
         int64_t batch = 1 + (int64_t)support_below(40), rows = batch + (int64_t)support_below(900);
         sampler s;
-        ck_ok(sampler_make(rows, batch, support_random(), &s));
+        ck_ok(sampler_make(rows, 1, batch, support_random(), &s));
         ck_assert_int_eq(s.steps_per_epoch, rows / batch);
         char *seen = calloc((size_t)rows, 1);
         int64_t moved = 0;
@@ -36,7 +36,9 @@ START_TEST(sampler_uses_each_row_once)
         free(seen);
     }
     sampler s;
-    ck_fails(sampler_make(63, 64, 1, &s), STATUS_USAGE, "fewer than one global batch");
+    ck_fails(sampler_make(63, 4, 16, 1, &s), STATUS_USAGE, "63 rows: fewer than one global batch of 64 (4 lanes x 16); the largest --batch that works is 15,");
+    ck_ok(sampler_make(63, 4, 15, 1, &s));
+    ck_fails(sampler_make(1, 2, 1, 1, &s), STATUS_USAGE, "1 row: fewer than one global batch of 2, and than the 2 lanes; give more rows");
 }
 END_TEST
 

@@ -501,6 +501,8 @@ START_TEST(public_tiny_model)
     float *arena = malloc((size_t)t->parameters * sizeof *arena);
     ck_ok(weights_load(file, t, 3, arena, &report));
     ck_assert(!report.head_loaded && report.loaded == t->count - 2);
+    ck_assert_msg(strstr(report.notes, ": has no output layer (out.*), as is usual of a pretrained model: a new one is made from --seed\n") != NULL &&
+                  strstr(report.notes, "model.safetensors") != NULL, "%s", report.notes);
     free(arena);
     weights_file_close(file);
     tensor_table_free(t);
