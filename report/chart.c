@@ -98,6 +98,7 @@ static void find_ranges(const chart *c, axis *x, axis *y)
     if (!(y1 >= y0))
         y0 = y1 = 0;
     *x = make_axis(x0, x1, true);
+    x->step = c->whole_x && x->step < 1 ? 1 : x->step;
     *y = make_axis(isnan(c->y_low) ? y0 : c->y_low, isnan(c->y_high) ? y1 : c->y_high, false);
 }
 

@@ -9,6 +9,7 @@
 #ifndef FRETSAW_REPORT_CHART_H
 #define FRETSAW_REPORT_CHART_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -33,6 +34,7 @@ typedef struct chart_series {
 typedef struct chart {
     const char *title, *remark, *x_name; /* remark NULL: none */
     double y_low, y_high;                /* NaN: from the points */
+    bool whole_x;                        /* steps or epochs: no ticks between them */
     int count;
     chart_series series[CHART_SERIES];
 } chart;

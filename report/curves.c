@@ -20,7 +20,7 @@ typedef struct canvas {
 
 static status canvas_open(canvas *c, const char *title, const char *remark, const char *x_name)
 {
-    *c = (canvas){.chart = {.title = title, .remark = remark, .x_name = x_name, .y_low = NAN, .y_high = NAN}};
+    *c = (canvas){.chart = {.title = title, .remark = remark, .x_name = x_name, .y_low = NAN, .y_high = NAN, .whole_x = true}};
     TRY(memory_new(&c->x, CHART_SERIES * sizeof *c->x, "a chart"));
     status st = memory_new(&c->y, CHART_SERIES * sizeof *c->y, "a chart");
     if (st != STATUS_OK)
@@ -73,7 +73,7 @@ static double last_loss(const history *h)
 
 static void run_figures(FILE *out, const history *h)
 {
-    char value[HTML_NUMBER], remark[96], other[HTML_NUMBER];
+    char value[HTML_NUMBER], remark[96];
     int64_t best = history_best(h);
     fputs("<div class=\"stats\">\n", out);
     if (best >= 0) {
@@ -91,17 +91,87 @@ static void run_figures(FILE *out, const history *h)
     snprintf(remark, sizeof remark, "rows/s, last %d steps", RECENT);
     html_stat(out, "Rate", value, remark);
     html_count(history_rate(h, h->steps), value);
-    snprintf(other, sizeof other, "rows/s, all steps");
-    html_stat(out, "GlobalRate", value, other);
+    html_stat(out, "Rate over all", value, "rows/s, all steps");
     fputs("</div>\n", out);
+}
+
+/* ---- which is better ---- */
+
+static const json_t *validated_on(const history *h)
+{
+    return json_object_get(json_object_get(h->about, "valid"), "identities");
+}
+
+/* The mean over the labels that have one; NaN: none has. */
+static double judged_area(const judged *j)
+{
+    double sum = 0;
+    int64_t n = 0;
+    for (int64_t label = 0; label < j->labels; label++)
+        if (j->auc.count[label].pairs) {
+            sum += auc_value(&j->auc.count[label]);
+            n++;
+        }
+    return n ? sum / (double)n : NAN;
+}
+
+static double measure_of(const page *p, int r)
+{
+    int64_t best = history_best(&p->run[r]);
+    if (p->data)
+        return judged_area(&p->judged[r]);
+    return best < 0 ? NAN : p->run[r].epoch[best].auc;
+}
+
+/* One line: which run is better and by which measure. Areas over other rows tell nothing of each other. */
+static void verdict(FILE *out, const page *p)
+{
+    const char *by = p->data ? "AUC of the scored rows" : "validation AUC of its best epoch";
+    int first = -1, second = -1;
+    bool same = true;
+    for (int r = 0; r < p->runs; r++) {
+        double x = measure_of(p, r);
+        same = same && (p->data || json_equal(validated_on(&p->run[0]), validated_on(&p->run[r])));
+        if (isnan(x))
+            continue;
+        if (first < 0 || x > measure_of(p, first)) {
+            second = first;
+            first = r;
+        } else if (second < 0 || x > measure_of(p, second)) {
+            second = r;
+        }
+    }
+    if (second < 0)
+        return;
+    fputs("<p class=\"verdict\">", out);
+    if (!same) {
+        fputs("Validated on different rows: their AUCs cannot be compared.</p>\n", out);
+        return;
+    }
+    double above = measure_of(p, first) - measure_of(p, second);
+    if (above > 0) {
+        html_text(out, p->run[first].name);
+        fprintf(out, " is %s by the %s: %.5f, ", p->runs > 2 ? "best" : "better", by, measure_of(p, first));
+        fprintf(out, "%.2g above ", above);
+        html_text(out, p->run[second].name);
+    } else {
+        html_text(out, p->run[first].name);
+        fputs(" and ", out);
+        html_text(out, p->run[second].name);
+        fprintf(out, " are alike by the %s: %.5f", by, measure_of(p, first));
+    }
+    if (p->data && p->judged[first].labels == 1 && auc_error(&p->judged[first].auc.count[0]) > 0)
+        fprintf(out, "; the standard error of one is %.2g", auc_error(&p->judged[first].auc.count[0]));
+    fputs(".</p>\n", out);
 }
 
 static void comparison(FILE *out, const page *p)
 {
     char text[HTML_NUMBER];
     html_begin_section(out, "Runs", NULL);
+    verdict(out, p);
     fputs("<div class=\"wide\"><table><tr><th>Run</th><th>Best AUC</th><th>Epoch</th><th>Loss</th><th>Steps</th><th>Time</th><th>Rate</th>"
-          "<th>GlobalRate</th><th>Ranks</th></tr>\n",
+          "<th>Rate over all</th><th>Ranks</th></tr>\n",
           out);
     for (int r = 0; r < p->runs; r++) {
         const history *h = &p->run[r];
@@ -123,7 +193,7 @@ static void comparison(FILE *out, const page *p)
         html_count(history_rate(h, h->steps), text);
         fprintf(out, "<td>%s</td><td>%" JSON_INTEGER_FORMAT "</td></tr>\n", text, json_integer_value(json_object_get(h->environment, "ranks")));
     }
-    fprintf(out, "</table></div><p class=\"remark\">Loss: at the end, smoothed. Rate: rows/s over the last %d steps; GlobalRate: over all.</p>\n",
+    fprintf(out, "</table></div><p class=\"remark\">Loss: at the end, smoothed. Rate: rows/s over the last %d steps; Rate over all: over all of them.</p>\n",
             RECENT);
     html_end_section(out);
 }
@@ -239,7 +309,7 @@ static status throughput_series(canvas *c, const page *p, int r)
         s->n = chart_thin_last(now, h->steps, CHART_POINTS / 2, room_x(c, s), room_y(c, s));
     }
     if (st == STATUS_OK && p->runs == 1) {
-        chart_series *s = add(c, "GlobalRate", 1, CHART_LINE);
+        chart_series *s = add(c, "Rate over all so far", 1, CHART_LINE);
         s->n = chart_thin_last(overall, h->steps, CHART_POINTS / 4, room_x(c, s), room_y(c, s));
     }
     free(now);

@@ -1,5 +1,6 @@
 /* Where a run comes from: its recipe against the defaults, the machine, the hashes, and the command that makes it again. */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,17 +143,39 @@ static void write_hashes(FILE *out, const history *h)
 
 /* ---- command and machine ---- */
 
+/* The run as the commands name it: by its path from the folder that it was made in, where that still leads to it; else by all of its path. */
+static void find_run(const history *h, const char *folder, const char *given, char to[PATH_MAX])
+{
+    char path[2 * PATH_MAX], here[PATH_MAX], there[PATH_MAX];
+    snprintf(to, PATH_MAX, "%.4000s", h->folder);
+    if (!folder || !given || !realpath(h->folder, here))
+        return;
+    snprintf(path, sizeof path, "%s%s%s", *given == '/' ? "" : folder, *given == '/' ? "" : "/", given);
+    bool same = realpath(path, there) && strcmp(here, there) == 0;
+    snprintf(to, PATH_MAX, "%s", same ? given : here);
+    for (size_t n = strlen(to); n > 1 && to[n - 1] == '/'; n--)
+        to[n - 1] = 0;
+}
+
 static status write_command(FILE *out, const history *h)
 {
     static const char *const inputs[] = {"model", "config", "vocab", "init-from", "train", "valid", "micro-tokens"};
     recipe given;
     int64_t ranks = json_integer_value(json_object_get(h->environment, "ranks"));
     TRY(recipe_read(history_text(h->environment, "options"), &given));
+    const char *folder = history_text(h->environment, "folder");
+    char name[PATH_MAX];
+    find_run(h, folder, recipe_value(&given, "out"), name);
     fputs("<pre>", out);
+    if (folder) {
+        fputs("cd ", out);
+        html_shell_word(out, folder);
+        putc('\n', out);
+    }
     if (ranks > 1)
         fprintf(out, "mpirun -np %" PRId64 " ", ranks);
     fputs("train --recipe ", out);
-    html_shell_word(out, h->folder);
+    html_shell_word(out, name);
     fputs("/recipe.conf", out);
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
         const char *value = recipe_value(&given, inputs[i]);
@@ -162,11 +185,11 @@ static status write_command(FILE *out, const history *h)
         html_shell_word(out, value);
     }
     fputs(" \\\n  --out ", out);
-    html_shell_word(out, h->folder);
+    html_shell_word(out, name);
     fputs("-again\ncmp ", out);
-    html_shell_word(out, h->folder);
+    html_shell_word(out, name);
     fputs("/provenance.json ", out);
-    html_shell_word(out, h->folder);
+    html_shell_word(out, name);
     fputs("-again/provenance.json     # no word: every byte of the results is the same</pre>\n", out);
     recipe_free(&given);
     return STATUS_OK;
@@ -209,7 +232,7 @@ static status write_origin(FILE *out, const page *p, int r)
 status origin_write(FILE *out, const page *p)
 {
     TRY(write_recipe(out, p));
-    html_begin_section(out, "Made by", "The command that makes the run again, where it was made, and the hashes of all that went in and came out.");
+    html_begin_section(out, "Made by", "The commands that make the run again and compare it, from the folder that it was made in, and the hashes of all that went in and came out.");
     for (int r = 0; r < p->runs; r++)
         TRY(write_origin(out, p, r));
     html_end_section(out);

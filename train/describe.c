@@ -2,9 +2,11 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/comm.h"
 #include "common/files.h"
@@ -242,7 +244,9 @@ static status write_environment(const trainer *t, const char *hosts)
                                "hosts", list, "threads", (json_int_t)t->o->threads, "cpu", trainer_kernels(t), "parameters_shared",
                                t->parameters_shared, "options", options);
     free(options);
-    char *text;
+    char *text, folder[PATH_MAX];
+    if (getcwd(folder, sizeof folder))
+        json_object_set_new(object, "folder", json_string(folder)); /* where the paths among the options begin; none, where its name is no UTF-8 */
     status st = sealed_text(object, &text);
     json_decref(object);
     TRY(st);

@@ -20,6 +20,33 @@ report "$one" "$two" --predictions "$scratch/one-scores.csv,$scratch/two-scores.
 python3 "$here/report_check.py" "$scratch/plain.html" "$one" || failures=$((failures + 1))
 python3 "$here/report_check.py" "$scratch/one.html" "$one" "$scratch/one.json" || failures=$((failures + 1))
 python3 "$here/report_check.py" "$scratch/both.html" "$two" "$scratch/two.json" || failures=$((failures + 1))
+# Which is better; ticks at whole epochs; commands from the folder of the run, which are run as they stand there.
+better=$(python3 - "$scratch" <<'END'
+import json, sys
+area = {r: json.load(open(f"{sys.argv[1]}/{r}.json"))for r in ("one", "two")}
+mean = {r: sum(label["all"]["auc"] for label in area[r].values()) / len(area[r]) for r in area}
+print("two" if mean["two"] > mean["one"] else "one", f"{max(mean.values()):.5f}")
+END
+)
+grep -Eq "(two|x) is better by the AUC of the scored rows: ${better#* }, [0-9.e-]+ above " "$scratch/both.html" || wrong "no verdict ($better): $(grep verdict "$scratch/both.html")"
+report "$one" "$two" --out "$scratch/beside.html" || wrong "two runs without scores: $(said)"
+grep -q 'is better by the validation AUC of its best epoch: 0\.' "$scratch/beside.html" || wrong "no verdict on validation"
+python3 - "$scratch/plain.html" <<'END' || wrong "ticks between epochs"
+import re, sys
+found = re.findall(r'by epoch">.*?(?=</figure>)', open(sys.argv[1], encoding="utf-8").read(), re.S)
+assert found
+for chart in found:
+    ticks = re.findall(r'<span class="x"[^>]*>([^<]*)</span>', chart)
+    assert ticks == ["1", "2", "3"], ticks
+END
+(cd "$scratch" && "$bin/train" --quiet --init random --config config.json --train train --valid valid --lanes 2 --batch 8 --epochs 1 --max-length 24 --threads 1 --out near) \
+    >"$scratch/log" 2>&1 || wrong "a run by short paths: $(said)"
+report "$scratch/near" --out "$scratch/near.html" || wrong "its page: $(said)"
+python3 - "$scratch/near.html" >"$scratch/again.sh" <<'END'
+import html, re, sys
+print("set -e\n" + html.unescape(re.search(r"<pre>(cd .*?)</pre>", open(sys.argv[1], encoding="utf-8").read(), re.S).group(1)))
+END
+grep -q -- '--out near-again$' "$scratch/again.sh" && (cd / && PATH=$bin:$PATH bash "$scratch/again.sh" >"$scratch/log" 2>&1) || wrong "the commands of Made by: $(cat "$scratch/again.sh" "$scratch/log")"
 grep -q 'Options in which the runs differ' "$scratch/both.html" && grep -q '<td>head-dropout</td><td>0.3</td><td>0.2</td>' "$scratch/both.html" ||
     wrong "the recipes' difference is not shown"
 
