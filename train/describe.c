@@ -12,6 +12,7 @@
 #include "common/files.h"
 #include "common/sealed.h"
 #include "model/run.h"
+#include "store/difference.h"
 
 enum { CLAIM_SECONDS = 10 };
 
@@ -119,9 +120,16 @@ static status compare_runs(const trainer *t, const json_t *now, const json_t *th
                     "%s was begun on %s and would go on on %s: their bits differ, so a run stays where it was begun (--device, --attention, --micro-tokens); give another "
                     "--out to begin anew",
                     t->o->out, place_then ? json_string_value(place_then) : "the CPU", place_now ? json_string_value(place_now) : "the CPU");
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (!json_equal(json_object_get(now, parts[i].key), json_object_get(then, parts[i].key)))
-            return fail(STATUS_INPUT, "%s was begun with other %s, on which its weights depend: give the same again, or another --out", t->o->out, parts[i].what);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const json_t *a = json_object_get(then, parts[i].key), *b = json_object_get(now, parts[i].key);
+        char detail[DIFFERENCE_TEXT] = "";
+        if (json_equal(a, b))
+            continue;
+        if (json_is_string(a) && json_is_string(b) && strchr(json_string_value(a), '=')) /* lines of settings; else hashes, which tell nobody anything */
+            difference_settings(json_string_value(a), json_string_value(b), " where now ", detail);
+        return fail(STATUS_INPUT, "%s was begun with other %s%s%s%s, on which its weights depend: give the same again, or another --out", t->o->out, parts[i].what,
+                    *detail ? " (it had " : "", detail, *detail ? " is given)" : "");
+    }
     if (!json_equal(now, then))
         return fail(STATUS_INPUT, "%s/run.json is damaged or of another version: restore it, or give another --out", t->o->out);
     return STATUS_OK;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/comm.h"
+#include "common/count.h"
 #include "common/log.h"
 #include "model/cpu/cpu.h"
 #include "model/cpu/gemm.h"
@@ -218,10 +219,10 @@ status plan_print(const trainer *t)
     printf("parameters: %" PRId64 " trained in %" PRId64 " stripes; peak learning rate %g\n", t->table->trainable,
            reduce_stripes(t->table, REDUCE_STRIPE), o->peak_rate);
     if (t->where.library)
-        printf("memory on the device of each of %d ranks (%s), %s, micro-batches of %" PRId64 " tokens:\n", comm_size(), t->where.card.name,
-               place_type_name(t->where.type), t->micro_tokens);
+        printf("memory on the device of each of %s (%s), %s, micro-batches of %s:\n", count_of(comm_size(), "rank"), t->where.card.name,
+               place_type_name(t->where.type), count_of(t->micro_tokens, "token"));
     else
-        printf("memory at %d ranks of %" PRId64 " threads:\n", comm_size(), o->threads);
+        printf("memory at %s of %s:\n", count_of(comm_size(), "rank"), count_of(o->threads, "thread"));
     print_memory(t, &top, &m);
     printf("moved between ranks, a step (its first %" PRId64 " rows):\n", t->order.global_batch);
     print_bytes("sent by a rank, at most", (double)sent_most);
