@@ -225,7 +225,7 @@ static status look_around(work *w)
     int64_t kept = selection_kept(w->rows), chosen = selection_chosen(w->rows);
     output_divide(&w->out, chosen);
     if (w->o->sample > kept)
-        log_info("--sample %lld: all that there is, %s, is taken", (long long)w->o->sample, count_of(kept, "row"));
+        log_info("--sample %lld: no more than %s to take from, all of them are taken", (long long)w->o->sample, count_of(kept, "row"));
     if (chosen < w->out.shards)
         log_warn("%s in %s: some shards are empty", count_of(chosen, "row"), count_of(w->out.shards, "shard"));
     TRY(comm_agree(comm_rank() == 0 ? claim_folder(w) : STATUS_OK));
