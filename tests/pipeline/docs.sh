@@ -67,7 +67,7 @@ options() { # every option that a page names is one of the programs
         while IFS= read -r option; do
             grep -qx -- "$option" "$work/options" || grep -q -- "$option" jobs/slurm/submit.sh jobs/kaggle/bundle.sh tests/run.sh || case $option in
                 # of other programs: git, cmake, cpack, apt-get, pip, mpirun, srun, sbatch, kaggle, tensorboard, docker
-                --preset|--build|--install|--prefix|--config|--no-install-recommends|--logdir|--dir-mode|--mpi|--account|--mail-type|--nv|--bind|--target|--rounds|--list|--signal|--steps|--jobs|--bind-to) ;;
+                --preset|--build|--install|--prefix|--config|--no-install-recommends|--logdir|--dir-mode|--mpi|--account|--mail-type|--nv|--bind|--target|--rounds|--list|--signal|--steps|--jobs|--bind-to|--wait) ;;
                 *) wrong "$page: no program has $option" ;;
             esac
         done < <(grep -v '^|' "$page" | grep -oE -- '(^|[ `(])--[a-z][a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+' | sort -u)
