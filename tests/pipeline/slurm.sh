@@ -46,19 +46,19 @@ dry_run() {
 no_answer() {
     say "a node that does not answer srun at first"
     settings late
-    mkdir -p tools late/log
-    cat >tools/srun <<'END'
+    mkdir -p late/tools late/log
+    cat >late/tools/srun <<'END'
 #!/usr/bin/env bash
 echo >>calls
 [ "$(wc -l <calls)" -gt "$FAILING" ] || exit "$CODE"
 while [[ $1 == --* ]]; do shift; done
 exec "$@"
 END
-    chmod +x tools/srun
+    chmod +x late/tools/srun
     local code=0
-    FAILING=2 CODE=233 PATH=$PWD/tools:$PATH "$source/jobs/slurm/stage.sh" preprocess ./late.settings >late/log/said 2>&1 || code=$?
+    FAILING=2 CODE=233 PATH=$PWD/late/tools:$PATH "$source/jobs/slurm/stage.sh" preprocess ./late.settings >late/log/said 2>&1 || code=$?
     [ $code = 0 ] && [ "$(grep -c 'could not start it on all nodes' late/log/said)" = 2 ] && [ -e late/tokens/test/manifest.json ] || { cat late/log/said; wrong "no answer: exit $code"; }
-    FAILING=9 CODE=139 PATH=$PWD/tools:$PATH "$source/jobs/slurm/stage.sh" shard ./late.settings >late/log/said 2>&1 || code=$?
+    FAILING=9 CODE=139 PATH=$PWD/late/tools:$PATH "$source/jobs/slurm/stage.sh" shard ./late.settings >late/log/said 2>&1 || code=$?
     [ $code = 139 ] && [ "$(grep -c 'started once more' late/log/said)" = 1 ] || { cat late/log/said; wrong "a crash each time: exit $code"; }
 }
 
