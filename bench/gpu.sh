@@ -364,12 +364,12 @@ part_full() {
 
 # A rival that has not come to its end counts with what it has measured so far.
 part_torch() {
-    local rival v
-    if ! try "$scratch/torch" "$python" -c 'import torch, sys; sys.exit(not torch.cuda.is_available())'; then
-        row "PyTorch" - "" said "$python has none with a device"
+    local rival v code=0
+    try "$scratch/torch" "$python" "$here/bench/gpu_torch.py" "${shapes[0]}" 512 3 || code=$?
+    if [ $code = 77 ] || [ $code = 127 ]; then
+        row "PyTorch" - "" said "$python: $(why "$scratch/torch")"
         return
     fi
-    try "$scratch/torch" "$python" "$here/bench/gpu_torch.py" "${shapes[0]}" 512 3
     rival=$(value tokens_a_second "$scratch/torch")
     if [ -z "$rival" ]; then
         row "PyTorch" - "" failed "$(why "$scratch/torch") $(grep '^#' "$scratch/torch" | tail -1)"

@@ -31,6 +31,8 @@ grep -q '"loss_scale"' "$scratch/float16/$(head -1 "$scratch/float16/last")/stat
     # Before a step's first wait, head, two layers and the embedding have set out one after another, with the device's work between them.
     awk -v want=$((ranks * 4)) '{ key = $1 } waited[key] { next } $3 == "wait" { waited[key] = 1; next } $4 > 0 && $2 > last[key] { n++; last[key] = $2 } END { exit n < want }' \
         "$scratch/links$ranks" || wrong "$ranks ranks: gradients do not set out layer by layer: $(head -12 "$scratch/links$ranks" | tr '\n' ';')"
+    awk '$3 == "wait" { waited[$1] = 1 } $3 == "allocated" { n++; bad = bad || waited[$1] } END { exit bad || n == 0 }' "$scratch/links$ranks" ||
+        wrong "$ranks ranks: memory is allocated after the first step began"
     [ $ranks = 4 ] && continue
     staged train $ranks ranks$ranks "${base[@]}" --type bfloat16 || wrong "$ranks ranks: $(said)"
     grep -q "NCCL is not there for every rank" "$scratch/log" || wrong "it is not said that NCCL is not there: $(said)"

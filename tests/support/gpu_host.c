@@ -4,7 +4,7 @@
  *   FRETSAW_TWIN_LOST=N     the device is lost at its Nth launch     FRETSAW_TWIN_LOST_COPY=N  or at its Nth copy to the host: from there on
  *                           nothing comes back from it, and every use of it is an error
  *   FRETSAW_TWIN_SM=75      its compute capability (90)
- *   FRETSAW_TWIN_LOG=FILE   what is put into the side stream, and when the work waits for that, a line each */
+ *   FRETSAW_TWIN_LOG=FILE   what is put into the side stream, when the work waits for that, and every allocation, a line each */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,6 +178,7 @@ status gpu_allocate(gpu *g, size_t bytes, const char *what, void **out)
     size_t rounded = (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
     if (g->taken + rounded > g->about.memory)
         return fail(STATUS_RESOURCE, "%s: no room for %.3f GB on the device; --plan says how much is needed", what, (double)bytes * 1e-9);
+    tell(&g->side, "allocated");
     char *p = aligned_alloc(ALIGNMENT, rounded + HEADER);
     if (!p)
         return fail(STATUS_RESOURCE, "out of memory: %s", what);
@@ -202,7 +203,7 @@ void gpu_release(gpu *g, void *p)
 
 status gpu_pin(gpu *g, size_t bytes, const char *what, void **out)
 {
-    (void)g;
+    tell(&g->side, "allocated");
     return memory_new(out, bytes ? bytes : 1, what);
 }
 
