@@ -308,8 +308,8 @@ static status recipe_line(const option_program *program, const option *table, co
         for (o = table; o->name; o++)
             nearest_add(&n, o->name);
         const char *meant = nearest_found(&n);
-        return fail(STATUS_USAGE, "%s, line %d: %s has no option '%s';%s%s%s see %s --help", path, number, program->name, name, meant ? " did you mean " : "",
-                    meant ? meant : "", meant ? "?" : "", program->name);
+        return fail(STATUS_USAGE, "%s, line %d: %s has no option '%s';%s%s%s see %s --help", path, number, program->name, name,
+                    meant ? " did you mean " : "", meant ? meant : "", meant ? "?" : "", program->name);
     }
     status st = below && is_named(o) ? STATUS_OK : set_given(o, value);
     return st == STATUS_OK ? st : fail_context(st, "%s, line %d", path, number);

@@ -72,8 +72,8 @@ status share_find_recipe(const char *name, char **path)
     }
     char *real = folder ? realpath(folder, NULL) : NULL; /* ../.. in it would tell a person little */
     status st = !list[0] ? fail(STATUS_INPUT, "%s: no such file; check the path", name)
-                         : fail(STATUS_INPUT, "%s: no such file; %s%s%sthe recipes in %s are %s", name, meant[0] ? "did you mean " : "", meant, meant[0] ? "? " : "",
-                                real ? real : folder, list);
+                         : fail(STATUS_INPUT, "%s: no such file; %s%s%sthe recipes in %s are %s", name, meant[0] ? "did you mean " : "", meant,
+                                meant[0] ? "? " : "", real ? real : folder, list);
     free(real);
     free(folder);
     return st;

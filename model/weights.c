@@ -168,7 +168,8 @@ static void settle_head(matching *m)
         return;
     char line[700];
     snprintf(line, sizeof line, there ? "%.400s: its output layer (out.*) has another shape, as for other labels: a new one is made from --seed"
-                                      : "%.400s: has no output layer (out.*), as is usual of a pretrained model: a new one is made from --seed", m->file->path);
+                                      : "%.400s: has no output layer (out.*), as is usual of a pretrained model: a new one is made from --seed",
+             m->file->path);
     note(m->report, line);
     *w = *b = NULL;
 }

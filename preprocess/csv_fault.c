@@ -13,7 +13,8 @@ static const struct {
     [CSV_LONE_CR] = {"lone CR", "records end with LF or CRLF: convert the line ends, or put the field in quotes"},
     [CSV_QUOTE_INSIDE] = {"quote in an unquoted field", "put the whole field in quotes and double the quotes inside it"},
     [CSV_TEXT_AFTER] = {"text after a closing quote", "double the quotes inside the field, or end the field after its quote"},
-    [CSV_UNCLOSED] = {"unclosed quote", "the file ends inside this field: it was cut short (a download that broke off), or a quote is missing; get the whole file, or close the quote"},
+    [CSV_UNCLOSED] = {"unclosed quote", "the file ends inside this field: it was cut short (a download that broke off), or a quote is missing; get the "
+                                        "whole file, or close the quote"},
     [CSV_SPACES] = {"line of spaces", "delete the line, or leave it empty"},
     [CSV_RAGGED] = {"ragged record", "give every record as many fields as the header has; a delimiter in a field needs quotes around the field (--delimiter says what it is)"},
     [CSV_FIELD_TOO_LONG] = {"field too long", "give more --memory, of which a field may fill half, or look for a quote that is missing"},

@@ -129,7 +129,8 @@ status report_print(const token_parts *p, const survey *v, FILE *to)
     TRY(duplicates_count(p, p->job->checked->rows, p->job->rules->memory, &d));
     TRY(comm_agree(comm_rank() == 0 && to ? print(p, v, &d, to) : STATUS_OK));
     if (share(*v->unknown, *v->ids) > UNKNOWN_PERCENT)
-        log_warn("%.1f%% of the tokens are [UNK], words that this vocabulary cannot write and no model reads: it hardly belongs to the languages of these "
-                 "texts (an English one for other scripts?); take another model's, such as a multilingual one's, and see by preprocess view which words are lost", share(*v->unknown, *v->ids));
+        log_warn("%.1f%% of the tokens are [UNK], words that this vocabulary cannot write and no model reads: it hardly belongs to the "
+                 "languages of these texts (an English one for other scripts?); take another model's, such as a multilingual one's, and see by "
+                 "preprocess view which words are lost", share(*v->unknown, *v->ids));
     return STATUS_OK;
 }

@@ -232,7 +232,8 @@ static status write_origin(FILE *out, const page *p, int r)
 status origin_write(FILE *out, const page *p)
 {
     TRY(write_recipe(out, p));
-    html_begin_section(out, "Made by", "The commands that make the run again and compare it, from the folder that it was made in, and the hashes of all that went in and came out.");
+    html_begin_section(out, "Made by", "The commands that make the run again and compare it, from the folder that it was made in, and the hashes of "
+                                       "all that went in and came out.");
     for (int r = 0; r < p->runs; r++)
         TRY(write_origin(out, p, r));
     html_end_section(out);

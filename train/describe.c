@@ -125,10 +125,10 @@ static status compare_runs(const trainer *t, const json_t *now, const json_t *th
         char detail[DIFFERENCE_TEXT] = "";
         if (json_equal(a, b))
             continue;
-        if (json_is_string(a) && json_is_string(b) && strchr(json_string_value(a), '=')) /* lines of settings; else hashes, which tell nobody anything */
+        if (json_is_string(a) && json_is_string(b) && strchr(json_string_value(a), '=')) /* settings; hashes tell nobody anything */
             difference_settings(json_string_value(a), json_string_value(b), " where now ", detail);
-        return fail(STATUS_INPUT, "%s was begun with other %s%s%s%s, on which its weights depend: give the same again, or another --out", t->o->out, parts[i].what,
-                    *detail ? " (it had " : "", detail, *detail ? " is given)" : "");
+        return fail(STATUS_INPUT, "%s was begun with other %s%s%s%s, on which its weights depend: give the same again, or another --out",
+                    t->o->out, parts[i].what, *detail ? " (it had " : "", detail, *detail ? " is given)" : "");
     }
     if (!json_equal(now, then))
         return fail(STATUS_INPUT, "%s/run.json is damaged or of another version: restore it, or give another --out", t->o->out);

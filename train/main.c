@@ -23,7 +23,8 @@ static void announce(const trainer *t)
     const train_options *o = t->o;
     log_info("%s, %s of %s x %s, %" PRId64 " parameters, peak learning rate %g", count_of(t->order.rows, "row"), count_of(t->total, "step"),
              count_of(o->lanes, "lane"), count_of(o->batch, "row"), t->table->trainable, o->peak_rate);
-    log_info("%s on %s, %s each, %s", count_of(comm_size(), "rank"), count_of(comm_nodes(), "node"), count_of(o->threads, "thread"), trainer_kernels(t));
+    log_info("%s on %s, %s each, %s", count_of(comm_size(), "rank"), count_of(comm_nodes(), "node"), count_of(o->threads, "thread"),
+             trainer_kernels(t));
     char few[SAMPLER_TEXT];
     sampler_describe_few(&t->order, few);
     if (few[0] && o->max_steps == 0) /* who gives the steps knows how many there are */
@@ -99,8 +100,8 @@ static void tell_end(const trainer *t)
     int64_t each = t->order.steps_per_epoch, last = (t->total + each - 1) / each;
     bool other = t->state.best > 0 && t->state.best < last;
     if (other)
-        log_info("validation was best after epoch %" PRId64 " of %" PRId64 ": AUC %.6f, after the last %.6f; infer takes the last unless told", t->state.best, last,
-                 t->state.best_auc, t->last_auc);
+        log_info("validation was best after epoch %" PRId64 " of %" PRId64 ": AUC %.6f, after the last %.6f; infer takes the last unless told",
+                 t->state.best, last, t->state.best_auc, t->last_auc);
     log_info("finished: %s has the weights (last, best, epoch-N), metrics.jsonl and provenance.json; next: infer --run %s%s", out, out,
              other ? " --weights best" : "");
 }

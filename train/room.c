@@ -34,13 +34,14 @@ static status check(const trainer *t)
     space_text(all, most);
     space_text(room.bytes, has);
     if (room.bytes < one && !room.packs)
-        return fail(STATUS_IO, "%s: no space for a checkpoint, which needs %" PRIu64 " bytes (%s): %" PRIu64 " (%s) are free there; %s; train --plan says "
-                    "what a run needs in all",
+        return fail(STATUS_IO, "%s: no space for a checkpoint, which needs %" PRIu64 " bytes (%s): %" PRIu64 " (%s) are free there; free some, or %s; "
+                    "train --plan says what a run needs in all",
                     t->o->out, one, need, room.bytes, has,
-                    t->state.step > 0 ? "free some, or copy the run to a disk with room and give the copy as --out" : "free some, or give an --out on a disk with room");
+                    t->state.step > 0 ? "copy the run to a disk with room and give the copy as --out" : "give an --out on a disk with room");
     if (room.bytes < all)
-        log_warn("%s: %s are free there; a checkpoint needs %s, and the run may need %s at once (--keep %" PRId64 ", one more while it is written, and the "
-                 "weights of epochs): free some, or give a smaller --keep, lest it ends for want of room", t->o->out, has, need, most, t->o->keep);
+        log_warn("%s: %s are free there; a checkpoint needs %s, and the run may need %s at once (--keep %" PRId64 ", one more while "
+                 "it is written, and the weights of epochs): free some, or give a smaller --keep, lest it ends for want of room",
+                 t->o->out, has, need, most, t->o->keep);
     return STATUS_OK;
 }
 

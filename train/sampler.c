@@ -16,11 +16,11 @@
 static status refuse_few(const char *whose, int64_t rows, int64_t lanes, int64_t global_batch)
 {
     if (rows < lanes)
-        return fail(STATUS_USAGE, "%s%s: fewer than one global batch of %" PRId64 ", and than the %s; give more rows, or a smaller --lanes and --batch", whose,
-                    count_of(rows, "row"), global_batch, count_of(lanes, "lane"));
+        return fail(STATUS_USAGE, "%s%s: fewer than one global batch of %" PRId64 ", and than the %s; give more rows, or a smaller --lanes and --batch",
+                    whose, count_of(rows, "row"), global_batch, count_of(lanes, "lane"));
     return fail(STATUS_USAGE, "%s%s: fewer than one global batch of %" PRId64 " (%s x %" PRId64 "); the largest --batch that works is %" PRId64
-                ", and a smaller one, or more rows, give an epoch more than one step", whose, count_of(rows, "row"), global_batch, count_of(lanes, "lane"),
-                global_batch / lanes, rows / lanes);
+                ", and a smaller one, or more rows, give an epoch more than one step",
+                whose, count_of(rows, "row"), global_batch, count_of(lanes, "lane"), global_batch / lanes, rows / lanes);
 }
 
 status sampler_make(int64_t rows, int64_t lanes, int64_t batch, uint64_t seed, sampler *out)
@@ -111,8 +111,8 @@ void sampler_describe_few(const sampler *s, char text[SAMPLER_TEXT])
     if (s->steps_per_epoch >= FEW || smaller >= batch)
         return;
     snprintf(text, SAMPLER_TEXT,
-             "an epoch has only %s, too few to learn much, and %" PRId64 " of its %s sit out (a step takes %s x %s): with --batch %" PRId64 " it has %" PRId64
-             " steps",
+             "an epoch has only %s, too few to learn much, and %" PRId64 " of its %s sit out (a step takes %s x %s): with --batch %" PRId64
+             " it has %" PRId64 " steps",
              count_of(s->steps_per_epoch, "step"), out, count_of(s->rows, "row"), count_of(lanes, "lane"), count_of(batch, "row"), smaller,
              s->rows / (smaller * lanes));
 }

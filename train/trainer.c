@@ -49,7 +49,8 @@ static void warn_of_settings(const trainer *t)
     snprintf(between, sizeof between, " where %.150s has ", valid);
     difference_settings(dataset_tokenizer(t->train), dataset_tokenizer(t->valid), between, text);
     if (text[0])
-        log_warn("training and validation were tokenized with different settings: %s has %s; make both with the same, or the AUC tells little", train, text);
+        log_warn("training and validation were tokenized with different settings: %s has %s; make both with the same, or the AUC tells little",
+                 train, text);
 }
 
 static status check_data(const trainer *t)
