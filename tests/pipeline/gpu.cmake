@@ -15,3 +15,8 @@ if(FRETSAW_BENCH AND DEFINED ENV{FRETSAW_PEERS})
   add_test(NAME gpu_torch COMMAND $ENV{FRETSAW_PEERS} ${PROJECT_SOURCE_DIR}/tests/pipeline/gpu_torch.py ${PROJECT_SOURCE_DIR})
   set_tests_properties(gpu_torch PROPERTIES TIMEOUT 300 LABELS "pipeline;release-only" SKIP_RETURN_CODE 77)
 endif()
+# The stored steps that a device is compared with are those of the CPU back end today.
+if(FRETSAW_BENCH)
+  add_test(NAME gpu_step COMMAND bash -c "work=$(mktemp -d) && ${PROJECT_SOURCE_DIR}/bench/gpu_step.sh ${CMAKE_BINARY_DIR} $work --device cpu | cmp - ${PROJECT_SOURCE_DIR}/bench/gpu_step.txt; code=$?; rm -rf $work; exit $code")
+  set_tests_properties(gpu_step PROPERTIES TIMEOUT 1200 LABELS "pipeline;slow;release-only" ENVIRONMENT "${FRETSAW_TEST_ENVIRONMENT}")
+endif()
