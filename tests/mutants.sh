@@ -48,6 +48,7 @@ link_peer|model/cuda/link_nccl.c|nccl.Send(p, (size_t)n, ncclFloat, to,|nccl.Sen
 link_count|model/cuda/link_nccl.c|nccl.Recv(p, (size_t)n,|nccl.Recv(p, (size_t)n - (n > 1),|^device_links_np2$
 link_group_end|model/cuda/link_nccl.c|keep(l, "a group", nccl.GroupEnd());|(void)nccl.GroupEnd;|^device_links_np2$
 link_not_awaited|model/cuda/link_nccl.c|    gpu_follow_side(l->gpu);|    (void)l;|^device_links_np2$
+messages_given_up_late|train/trainer.c|t->be->device->close_link(t->be);|(void)t->be;|^device_stop$
 moments_of_lost_device|train/checkpoint.c|st == STATUS_OK ? o->be->ops->check(o->be) : st)|st)|^device_lost$
 dropout_counter|model/cpu/dropout_vec.h|b->epoch << 16|b->epoch << 15|^ops
 truncation_room|model/input.c|case TRUNCATE_TAIL: *front = 0; break;|case TRUNCATE_TAIL: *front = 1; break;|^(dataset_np1|train_order|infer_run)$
