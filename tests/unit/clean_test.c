@@ -26,6 +26,7 @@ START_TEST(known)
     expect(CLEAN_ENTITIES, "a &lt;b&gt; &amp;amp; &notit; &notin; &#x41;&#66;&#128;&#0;&#xD800;&#1; &#; &x; &", "a <b> &amp; ¬it; ∉ AB€\xEF\xBF\xBD\xEF\xBF\xBD &#; &x; &");
     expect(CLEAN_ENTITIES, "&nLt;&nLt;&nLt;&nLt;", "≪⃒≪⃒≪⃒≪⃒");
     expect(CLEAN_ENTITIES, "&#99999999999999999999999;&AMP&ampere", "\xEF\xBF\xBD&&ere");
+    expect(CLEAN_ENTITIES, "&lang x &alpha, &hearts", "&lang x &alpha, &hearts"); /* these are known with their semicolon alone */
     expect(CLEAN_URLS, "see HTTPS://x.org/a?b#c, (www.y.z) awww.so http:// www. _www.q", "see   (  awww.so http:// www. _ ");
     expect(CLEAN_URLS, "http://a\xE3\x80\x80see", " \xE3\x80\x80see");
     expect(CLEAN_MENTIONS, "@user: hi @@you a@b.c \xD1\x8F@\xC3\xA9t\xC3\xA9_1 @", " : hi @  a@b.c \xD1\x8F  @");

@@ -1,4 +1,5 @@
 /* The scans of each instruction set against one byte at a time, and the composition of pieces at every cut. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "preprocess/csv_scan.h"
@@ -120,9 +121,26 @@ static void fast_index(const csv_scan *scan, const uint8_t *p, size_t n, char de
     }
 }
 
-START_TEST(indices_equal_the_slow_one)
+static void expect_equal_indices(const uint8_t *p, size_t n, char delimiter)
 {
     static index_result fast, slow;
+    slow_index(p, n, delimiter, &slow);
+    for (size_t k = 0; k < 2; k++) {
+        const csv_scan *scan = csv_scan_named(names[k]);
+        if (!scan)
+            continue;
+        fast_index(scan, p, n, delimiter, &fast);
+        ck_assert_msg(fast.x.broken == slow.x.broken && (!slow.x.broken || fast.x.broken_at == slow.x.broken_at), "%s: %d at %zu, not %d at %zu", names[k],
+                      (int)fast.x.broken, fast.x.broken_at, (int)slow.x.broken, slow.x.broken_at);
+        ck_assert_uint_eq(fast.x.entries, slow.x.entries);
+        ck_assert_uint_eq(fast.x.ends, slow.x.ends);
+        ck_assert_int_eq(memcmp(fast.entries, slow.entries, slow.x.entries * sizeof *slow.entries), 0);
+        ck_assert_int_eq(memcmp(fast.ends, slow.ends, slow.x.ends * sizeof *slow.ends), 0);
+    }
+}
+
+START_TEST(indices_equal_the_slow_one)
+{
     uint8_t p[MOST];
     for (int i = 0; i < 20000; i++) {
         size_t n = random_bytes(p, i % 2 ? MOST : 70);
@@ -132,18 +150,24 @@ START_TEST(indices_equal_the_slow_one)
         for (size_t k = 0; i % 2 && k < n; k++) /* mostly fine for long */
             if (p[k] == '"' || p[k] == '\r')
                 p[k] = support_below(100) == 0 ? p[k] : (uint8_t)",ab\n"[support_below(4)];
-        slow_index(p, n, delimiter, &slow);
-        for (size_t k = 0; k < 2; k++) {
-            const csv_scan *scan = csv_scan_named(names[k]);
-            if (!scan)
-                continue;
-            fast_index(scan, p, n, delimiter, &fast);
-            ck_assert_msg(fast.x.broken == slow.x.broken && (!slow.x.broken || fast.x.broken_at == slow.x.broken_at), "%s: %d at %zu, not %d at %zu", names[k],
-                          (int)fast.x.broken, fast.x.broken_at, (int)slow.x.broken, slow.x.broken_at);
-            ck_assert_uint_eq(fast.x.entries, slow.x.entries);
-            ck_assert_uint_eq(fast.x.ends, slow.x.ends);
-            ck_assert_int_eq(memcmp(fast.entries, slow.entries, slow.x.entries * sizeof *slow.entries), 0);
-            ck_assert_int_eq(memcmp(fast.ends, slow.ends, slow.x.ends * sizeof *slow.ends), 0);
+        expect_equal_indices(p, n, delimiter);
+    }
+}
+END_TEST
+
+static const char long_text[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+/* A quote that opens and one that closes at every place of a vector, and what may and may not follow. */
+START_TEST(quotes_at_every_place)
+{
+    static const char *const after[] = {"x\n", "\"\"\n", ",x\n", "\n", "\r\n", "\rx\n", "\"x\"\n", ""};
+    for (size_t begin = 0; begin < 70; begin++) {
+        for (size_t length = 0; length < 140; length++) {
+            for (size_t k = 0; k < sizeof after / sizeof *after; k++) {
+                char p[256];
+                int n = snprintf(p, sizeof p, "%.*s,\"%.*s\"%s", (int)begin, long_text, (int)length, long_text, after[k]);
+                expect_equal_indices((const uint8_t *)p, (size_t)n, ',');
+            }
         }
     }
 }
@@ -151,5 +175,5 @@ END_TEST
 
 int main(void)
 {
-    return support_run("csv_scan", (const TTest *[]){pieces_join_at_every_cut, indices_equal_the_slow_one, NULL});
+    return support_run("csv_scan", (const TTest *[]){pieces_join_at_every_cut, indices_equal_the_slow_one, quotes_at_every_place, NULL});
 }
