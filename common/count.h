@@ -11,5 +11,8 @@
 
 /* "1 row", "0 rows", "12 rows": `one` is the name of one, whose plural ends with s. */
 const char *count_of(int64_t n, const char *one);
+/* Of tables for a person: 1234567 (n >= 0) as "1,234,567"; "1 row", "1,234 rows". */
+const char *count_grouped(int64_t n);
+const char *count_grouped_of(int64_t n, const char *one);
 
 #endif

@@ -4,41 +4,16 @@
 #include <string.h>
 
 #include "common/comm.h"
+#include "common/count.h"
 #include "common/files.h"
 #include "common/log.h"
 #include "preprocess/duplicates.h"
 
-/* Of tokens [UNK] above which a vocabulary hardly belongs to the texts: a multilingual one has 0.1 to 0.5% on comments of 17 languages, an English one
- * 6 to 15%. */
+/* Of tokens [UNK] above which a vocabulary hardly belongs to the texts: a multilingual one has 0.1 to 0.5% on comments of 17 languages,
+ * an English one 6 to 15%. */
 static const double UNKNOWN_PERCENT = 2;
 
 /* ---- printing ---- */
-
-/* 1234567 as 1,234,567; eight results can be in use at once. */
-static const char *grouped(int64_t n)
-{
-    static char ring[8][32];
-    static unsigned turn;
-    char digits[24], *out = ring[turn++ % 8];
-    int count = snprintf(digits, sizeof digits, "%lld", (long long)n), used = 0;
-    for (int i = 0; i < count; i++) {
-        if (i && (count - i) % 3 == 0)
-            out[used++] = ',';
-        out[used++] = digits[i];
-    }
-    out[used] = 0;
-    return out;
-}
-
-/* "1 row", "1,234 rows". */
-static const char *some(int64_t n, const char *one)
-{
-    static char ring[8][64];
-    static unsigned turn;
-    char *out = ring[turn++ % 8];
-    snprintf(out, sizeof ring[0], "%s %s%s", grouped(n), one, n == 1 ? "" : "s");
-    return out;
-}
 
 static double share(int64_t part, int64_t whole)
 {
@@ -80,11 +55,11 @@ static status print_langs(const token_parts *p, const survey *v, int64_t rows, F
     fprintf(to, "  languages     %-12s %12s %8s %12s %8s\n", "", "rows", "share", "mean length", "cut");
     for (int64_t i = 0; i < l->count && i < SHOWN; i++) {
         int64_t k = order[i], n = v->lang_rows[k];
-        fprintf(to, "                %-12s %12s %7.2f%% %12.1f %7.2f%%\n", l->text[k][0] ? l->text[k] : "(none)", grouped(n), share(n, rows),
+        fprintf(to, "                %-12s %12s %7.2f%% %12.1f %7.2f%%\n", l->text[k][0] ? l->text[k] : "(none)", count_grouped(n), share(n, rows),
                 n ? (double)v->lang_ids[k] / (double)n : 0, share(v->lang_cut[k], n));
     }
     if (l->count > SHOWN)
-        fprintf(to, "                and %s more\n", grouped(l->count - SHOWN));
+        fprintf(to, "                and %s more\n", count_grouped(l->count - SHOWN));
     free(order);
     return STATUS_OK;
 }
@@ -96,29 +71,32 @@ static void print_labels(const token_parts *p, const survey *v, int64_t rows, FI
         fprintf(to, "  labels        none: no input has a label column; %s has %s, and --labels would name one\n",
                 file_base(p->job->splits->input[0].file.path), p->job->checked->input[0].header);
     for (int64_t l = 0; l < m->labels; l++)
-        fprintf(to, "  label         %s: %s labelled, %.2f%% of them 0.5 or more; %s unlabelled\n", m->label[l], some(v->labelled[l], "row"),
-                share(v->positive[l], v->labelled[l]), grouped(rows - v->labelled[l]));
+        fprintf(to, "  label         %s: %s labelled, %.2f%% of them 0.5 or more; %s unlabelled\n", m->label[l],
+                count_grouped_of(v->labelled[l], "row"), share(v->positive[l], v->labelled[l]), count_grouped(rows - v->labelled[l]));
 }
 
 static status print(const token_parts *p, const survey *v, const duplicate_counts *d, FILE *to)
 {
     const check_result *c = p->job->checked;
     int64_t rows = c->rows;
-    fprintf(to, "%s: %s of %s in %s", p->job->out, some(rows, "row"), some(p->job->splits->inputs, "input"), some(p->count, "part"));
+    fprintf(to, "%s: %s of %s in %s", p->job->out, count_grouped_of(rows, "row"), count_grouped_of(p->job->splits->inputs, "input"),
+            count_grouped_of(p->count, "part"));
     if (*v->kept_parts)
-        fprintf(to, ", %s of them kept from an earlier run", grouped(*v->kept_parts));
-    fprintf(to, "\n  tokens        %s, %.3f%% of them [UNK]\n", grouped(*v->ids), share(*v->unknown, *v->ids));
+        fprintf(to, ", %s of them kept from an earlier run", count_grouped(*v->kept_parts));
+    fprintf(to, "\n  tokens        %s, %.3f%% of them [UNK]\n", count_grouped(*v->ids), share(*v->unknown, *v->ids));
     fprintf(to, "  length        with [CLS] and [SEP]: mean %.1f, median %s, 95%% up to %s, longest %s\n",
-            rows ? (double)(*v->ids + SURVEY_SPECIALS * rows) / (double)rows : 0, grouped(quantile(v, rows, 1, 2)), grouped(quantile(v, rows, 19, 20)),
-            grouped(v->longest));
-    fprintf(to, "  cut           at %s: %s, %.2f%%\n", grouped(v->max_length), some(*v->cut, "row"), share(*v->cut, rows));
+            rows ? (double)(*v->ids + SURVEY_SPECIALS * rows) / (double)rows : 0, count_grouped(quantile(v, rows, 1, 2)),
+            count_grouped(quantile(v, rows, 19, 20)), count_grouped(v->longest));
+    fprintf(to, "  cut           at %s: %s, %.2f%%\n", count_grouped(v->max_length), count_grouped_of(*v->cut, "row"), share(*v->cut, rows));
     if (!p->job->rules->na_keep)
-        fprintf(to, "  missing text  %s, filled\n", some(*v->missing, "row"));
+        fprintf(to, "  missing text  %s, filled\n", count_grouped_of(*v->missing, "row"));
     if (p->job->clean)
-        fprintf(to, "  cleaned       %s changed\n", some(*v->cleaned, "row"));
-    fprintf(to, "  invalid UTF-8 %s in %s, replaced by U+FFFD\n", some(*v->replaced, "place"), some(*v->rows_replaced, "row"));
-    fprintf(to, "  duplicates    %s with a text that an earlier one has; %s occurring more than once", some(d->rows, "row"), some(d->texts, "text"));
-    fprintf(to, c->labels ? ", %s of them with different labels\n" : "\n", grouped(d->conflicts));
+        fprintf(to, "  cleaned       %s changed\n", count_grouped_of(*v->cleaned, "row"));
+    fprintf(to, "  invalid UTF-8 %s in %s, replaced by U+FFFD\n", count_grouped_of(*v->replaced, "place"),
+            count_grouped_of(*v->rows_replaced, "row"));
+    fprintf(to, "  duplicates    %s with a text that an earlier one has; %s occurring more than once", count_grouped_of(d->rows, "row"),
+            count_grouped_of(d->texts, "text"));
+    fprintf(to, c->labels ? ", %s of them with different labels\n" : "\n", count_grouped(d->conflicts));
     print_labels(p, v, rows, to);
     return print_langs(p, v, rows, to);
 }
