@@ -21,23 +21,20 @@ for run in "$@"; do
 done
 
 build=${BUILD:-$source/build/static}
-make_in() { # FOLDER OPTIONS... -- TARGETS...
-    local folder=$1 options=()
-    shift
-    while [ "$1" != -- ]; do options+=("$1") && shift; done
-    shift
+make_in() { # FOLDER TARGETS OPTION...: targets with spaces between
+    local folder=$1 targets=$2
     mkdir -p "$folder"
-    { cmake -S "$source" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFRETSAW_MPI=OFF -DFRETSAW_TESTS=OFF -DFRETSAW_BENCH=OFF "${options[@]}" &&
-        cmake --build "$folder" --target "$@"; } >"$folder/build.log" 2>&1 || { tail -n 30 "$folder/build.log" >&2; exit 4; }
+    { cmake -S "$source" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFRETSAW_MPI=OFF -DFRETSAW_TESTS=OFF -DFRETSAW_BENCH=OFF "${@:3}" &&
+        cmake --build "$folder" --target $targets; } >"$folder/build.log" 2>&1 || { tail -n 30 "$folder/build.log" >&2; exit 4; }
 }
 fretsaw=${FRETSAW:-}
 [ -n "$fretsaw" ] && [ $cuda = no ] || "$source/jobs/setup.sh" build
 if [ -z "$fretsaw" ]; then
-    make_in "$build" -DFRETSAW_STATIC=ON -- program_fretsaw
+    make_in "$build" program_fretsaw -DFRETSAW_STATIC=ON
     fretsaw=$build/bin/fretsaw
 fi
 [ $cuda = no ] ||
-    make_in "$build-cuda" -DFRETSAW_CUDA=ON "-DFRETSAW_CUDA_ARCHITECTURES=${CUDA_ARCHITECTURES:-75;80;89;90}" -- program_infer program_train fretsaw_cuda
+    make_in "$build-cuda" "program_infer program_train fretsaw_cuda" -DFRETSAW_CUDA=ON "-DFRETSAW_CUDA_ARCHITECTURES=${CUDA_ARCHITECTURES:-75;80;89;90}"
 segments=$(readelf -l "$fretsaw")
 [[ $segments != *INTERP* ]] || { echo "bundle: $fretsaw is not linked statically; configure with -DFRETSAW_STATIC=ON" >&2; exit 3; }
 
