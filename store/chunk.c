@@ -7,6 +7,7 @@
 #include <zstd.h>
 
 #include "common/hash.h"
+#include "store/ids_frame.h"
 #include "store/zstd_filter.h"
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "row files are little-endian and values are copied as they lie in memory");
@@ -18,6 +19,7 @@ void chunk_codec_clear(chunk_codec *c)
 {
     ZSTD_freeCCtx(c->compressor);
     ZSTD_freeDCtx(c->decompressor);
+    ids_packer_free(c->ids);
     free(c->shuffled);
     free(c->packed);
     memset(c, 0, sizeof *c);
@@ -34,7 +36,7 @@ static status reserve(uint8_t **buffer, size_t *capacity, size_t bytes)
 
 size_t chunk_bound(size_t bytes)
 {
-    return ZSTD_compressBound(bytes) + SEAL_BYTES;
+    return ZSTD_compressBound(bytes) + 64 + SEAL_BYTES;
 }
 
 status chunk_reserve_packed(chunk_codec *c, size_t packed_bytes)
@@ -104,44 +106,64 @@ static int is_sealed(const uint8_t *packed, size_t frame)
 }
 
 /* What packs byte planes is above all the entropy coder, with a table for each plane of 65,536 bytes (the window is one): matches are few, and
- * none far away. So ids (4 bytes wide) have a small hash that stays in the first-level cache and matches of 5 bytes or more: 0.6% more bytes than by the
- * level's own settings in 0.6 of the time. Bytes and 16-bit numbers are packed best by long matches alone; the few 8-byte ones by the level's own. */
-static void set_up(ZSTD_CCtx *z, size_t width, bool quick)
+ * none far away. The few 8-byte numbers are packed best by the level's own settings, all others by long matches alone. */
+static status set_up(chunk_codec *c, size_t width)
 {
-    bool wide = width == 8, bytes = width <= 2;
+    bool wide = width == 8;
     const struct { ZSTD_cParameter name; int value; } set[] = {
         {ZSTD_c_compressionLevel, ZSTD_FILTER_LEVEL}, {ZSTD_c_windowLog, 16}, {ZSTD_c_strategy, wide ? ZSTD_dfast : ZSTD_fast},
-        {ZSTD_c_hashLog, wide ? 0 : bytes ? 11 : 12}, {ZSTD_c_minMatch, wide ? 0 : bytes ? 7 : 5}, /* 0: the level's own */
+        {ZSTD_c_hashLog, wide ? 0 : 11}, {ZSTD_c_minMatch, wide ? 0 : 7}, /* 0: the level's own */
     };
+    if (!c->compressor && !(c->compressor = ZSTD_createCCtx()))
+        return fail(STATUS_RESOURCE, "out of memory: a zstd compressor");
     for (size_t i = 0; i < sizeof set / sizeof *set; i++)
-        ZSTD_CCtx_setParameter(z, set[i].name, set[i].value);
-    /* The entropy coder alone, nearly: long steps in the search. A library that cannot be told to use it all the same packs as ever. */
-    enum { LITERALS_PACKED = 1, STEP = 128 };
-    quick = quick && width == 4 && !ZSTD_isError(ZSTD_CCtx_setParameter(z, ZSTD_c_experimentalParam5, LITERALS_PACKED));
-    ZSTD_CCtx_setParameter(z, ZSTD_c_targetLength, quick ? STEP : 0);
+        ZSTD_CCtx_setParameter(c->compressor, set[i].name, set[i].value);
+    return STATUS_OK;
+}
+
+/* Shuffled bytes in *planes, which is `values` itself where elements are bytes, and room for the chunk packed. */
+static status begin_pack(chunk_codec *c, const void *values, size_t bytes, size_t width, const uint8_t **planes)
+{
+    TRY(chunk_reserve_packed(c, chunk_bound(bytes)));
+    *planes = values;
+    if (width == 1)
+        return STATUS_OK;
+    TRY(reserve(&c->shuffled, &c->shuffled_capacity, bytes));
+    shuffle(values, bytes, width, c->shuffled);
+    *planes = c->shuffled;
+    return STATUS_OK;
+}
+
+static void end_pack(chunk_codec *c, size_t frame, const uint8_t **packed, size_t *packed_bytes)
+{
+    seal(c->packed, frame);
+    *packed = c->packed;
+    *packed_bytes = frame + SEAL_BYTES;
 }
 
 status chunk_pack(chunk_codec *c, const void *values, size_t bytes, size_t width, const uint8_t **packed, size_t *packed_bytes)
 {
-    if (!c->compressor) {
-        c->compressor = ZSTD_createCCtx();
-        if (!c->compressor)
-            return fail(STATUS_RESOURCE, "out of memory: a zstd compressor");
-    }
-    set_up(c->compressor, width, c->quick);
-    const void *from = values;
-    if (width > 1) {
-        TRY(reserve(&c->shuffled, &c->shuffled_capacity, bytes));
-        shuffle(values, bytes, width, c->shuffled);
-        from = c->shuffled;
-    }
-    TRY(chunk_reserve_packed(c, chunk_bound(bytes)));
-    size_t n = ZSTD_compress2(c->compressor, c->packed, c->packed_capacity - SEAL_BYTES, from, bytes);
-    if (ZSTD_isError(n))
-        return fail(STATUS_RESOURCE, "zstd cannot compress %zu bytes: %s", bytes, ZSTD_getErrorName(n));
-    seal(c->packed, n);
-    *packed = c->packed;
-    *packed_bytes = n + SEAL_BYTES;
+    const uint8_t *planes;
+    TRY(begin_pack(c, values, bytes, width, &planes));
+    TRY(set_up(c, width));
+    size_t frame = ZSTD_compress2(c->compressor, c->packed, c->packed_capacity - SEAL_BYTES, planes, bytes);
+    if (ZSTD_isError(frame))
+        return fail(STATUS_RESOURCE, "zstd cannot compress %zu bytes: %s", bytes, ZSTD_getErrorName(frame));
+    end_pack(c, frame, packed, packed_bytes);
+    return STATUS_OK;
+}
+
+status chunk_pack_ids(chunk_codec *c, const uint32_t *ids, size_t n, const uint8_t **packed, size_t *packed_bytes)
+{
+    const uint8_t *planes;
+    size_t frame;
+    TRY(begin_pack(c, ids, n * sizeof *ids, sizeof *ids, &planes));
+    if (!c->ids)
+        TRY(ids_packer_create(&c->ids));
+    /* A chunk that was filled up with zeros is short of ids: plain bytes would make a long file of a few rows. */
+    bool quick = c->quick && ids[n - 1] != 0;
+    TRY(ids_frame_pack(c->ids, ids, planes, n, quick, c->packed, c->packed_capacity - SEAL_BYTES, &frame));
+    end_pack(c, frame, packed, packed_bytes);
     return STATUS_OK;
 }
 

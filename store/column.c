@@ -54,7 +54,7 @@ static hid_t chunk_list(column_type type, int64_t across)
 
 status column_create(hid_t file, const char *path, const char *name, column_type type, int64_t across, column_writer *w)
 {
-    *w = (column_writer){.set = -1, .path = path, .name = name, .width = type_width(type), .across = across};
+    *w = (column_writer){.set = -1, .path = path, .name = name, .width = type_width(type), .across = across, .ids = type == COLUMN_U32};
     TRY(memory_new(&w->buffer, chunk_bytes(w->width, across), name));
     h5_enter();
     status st = STATUS_OK;
@@ -77,7 +77,10 @@ status column_flush(column_writer *w, chunk_codec *codec)
 {
     const uint8_t *packed;
     size_t bytes;
-    TRY(chunk_pack(codec, w->buffer, chunk_bytes(w->width, w->across), w->width, &packed, &bytes));
+    if (w->ids)
+        TRY(chunk_pack_ids(codec, (const uint32_t *)(const void *)w->buffer, ROWFILE_CHUNK, &packed, &bytes));
+    else
+        TRY(chunk_pack(codec, w->buffer, chunk_bytes(w->width, w->across), w->width, &packed, &bytes));
     hsize_t size[2] = {(hsize_t)w->count, (hsize_t)w->across};
     hsize_t at[2] = {(hsize_t)((w->count - 1) / ROWFILE_CHUNK * ROWFILE_CHUNK), 0};
     h5_enter();

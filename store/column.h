@@ -30,6 +30,7 @@ typedef struct column_writer {
     size_t width;    /* bytes of an element */
     int64_t across;  /* elements of a row */
     int64_t count;   /* rows appended */
+    bool ids;        /* vocabulary ids: the 32-bit numbers of a row file */
     uint8_t *buffer; /* one chunk; rows count % ROWFILE_CHUNK of it are filled */
 } column_writer;
 
