@@ -8,16 +8,27 @@
 #include "preprocess/missing.h"
 #include "preprocess/utf8.h"
 
+/* A row whose text the tokenizer has begun. Nothing of it lies in the reader's memory, which the next record may take. */
+typedef struct begun_row {
+    rowfile_row row; /* without tokens */
+    char *id;
+    size_t id_room;
+    float *label;
+    uint64_t byte;    /* where the record starts in the file */
+    int64_t replaced; /* U+FFFD in id and language */
+} begun_row;
+
 struct row_maker {
     const parts_job *job;
     survey *counts;
     csv_reader *reader;
     tokenizer_scratch *scratch;
     int64_t input, before; /* rows of the inputs before it */
-    char number[24];       /* an id of its own */
-    float *label;
-    char *id, *lang; /* repaired copies */
-    size_t id_room;
+    begun_row begun[TOKENIZER_SLOTS];
+    int slot;              /* of the row that comes next */
+    bool ahead;            /* it is begun */
+    uint64_t byte;         /* of the last row given */
+    char *lang;            /* a repaired copy */
 };
 
 status rows_create(const parts_job *job, survey *counts, row_maker **out)
@@ -30,8 +41,8 @@ status rows_create(const parts_job *job, survey *counts, row_maker **out)
     status st = csv_reader_create(job->rules->memory, &m->reader);
     if (st == STATUS_OK)
         st = tokenizer_scratch_create(job->tokenizer, &m->scratch);
-    if (st == STATUS_OK)
-        st = memory_new(&m->label, ((size_t)job->checked->labels + 1) * sizeof *m->label, "labels");
+    for (int i = 0; st == STATUS_OK && i < TOKENIZER_SLOTS; i++)
+        st = memory_new(&m->begun[i].label, ((size_t)job->checked->labels + 1) * sizeof *m->begun[i].label, "labels");
     if (st == STATUS_OK)
         st = memory_new(&m->lang, LANGS_LONGEST * UTF8_REPLACEMENT_BYTES, "a language");
     if (st == STATUS_OK)
@@ -47,8 +58,10 @@ void rows_free(row_maker *m)
         return;
     csv_reader_free(m->reader);
     tokenizer_scratch_free(m->scratch);
-    free(m->label);
-    free(m->id);
+    for (int i = 0; i < TOKENIZER_SLOTS; i++) {
+        free(m->begun[i].label);
+        free(m->begun[i].id);
+    }
     free(m->lang);
     free(m);
 }
@@ -57,6 +70,7 @@ status rows_begin(row_maker *m, int64_t first_piece, int64_t end_piece)
 {
     const csv_splits *s = m->job->splits;
     m->input = s->piece[first_piece].input;
+    m->ahead = false;
     m->before = 0;
     for (int64_t i = 0; i < m->input; i++)
         m->before += s->input[i].records - 1; /* without the header */
@@ -64,37 +78,38 @@ status rows_begin(row_maker *m, int64_t first_piece, int64_t end_piece)
     return csv_reader_begin(m->reader, &s->input[m->input].file, &range);
 }
 
-uint64_t rows_byte(const row_maker *m)
-{
-    return csv_reader_byte(m->reader);
-}
-
 status rows_changed(const row_maker *m)
 {
     return fail(STATUS_INPUT, "%s: changed while it was read; run again when nobody writes to it", m->job->splits->input[m->input].file.path);
 }
 
-/* The id as it is stored. */
-static status read_id(row_maker *m, const csv_columns *at, rowfile_row *r, int64_t *replaced)
+static status room_for_id(begun_row *b, size_t bytes)
 {
+    if (bytes <= b->id_room)
+        return STATUS_OK;
+    TRY(memory_grow(&b->id, 2 * bytes, "an id"));
+    b->id_room = 2 * bytes;
+    return STATUS_OK;
+}
+
+/* The id as it is stored. */
+static status read_id(row_maker *m, const csv_columns *at, begun_row *b, int64_t *replaced)
+{
+    enum { DIGITS = 24 };
     csv_field f;
     if (at->id == COLUMNS_NUMBERED) {
-        r->id = m->number;
-        r->id_bytes = (size_t)snprintf(m->number, sizeof m->number, "%lld", (long long)(m->before + csv_reader_record(m->reader) - 1));
+        TRY(room_for_id(b, DIGITS));
+        b->row.id_bytes = (size_t)snprintf(b->id, DIGITS, "%lld", (long long)(m->before + csv_reader_record(m->reader) - 1));
+        b->row.id = b->id;
         return STATUS_OK;
     }
     csv_reader_field(m->reader, at->id, &f);
-    r->id = f.text;
-    r->id_bytes = f.bytes;
-    if (utf8_valid_prefix(f.text, f.bytes) == f.bytes)
-        return STATUS_OK;
-    size_t n = utf8_replaced_bytes(f.text, f.bytes, replaced);
-    if (n > m->id_room) {
-        TRY(memory_grow(&m->id, n, "an id"));
-        m->id_room = n;
-    }
-    r->id_bytes = utf8_replace(f.text, f.bytes, m->id);
-    r->id = m->id;
+    bool valid = utf8_valid_prefix(f.text, f.bytes) == f.bytes;
+    TRY(room_for_id(b, valid ? f.bytes + 1 : utf8_replaced_bytes(f.text, f.bytes, replaced)));
+    if (valid)
+        memcpy(b->id, f.text, f.bytes);
+    b->row.id_bytes = valid ? f.bytes : utf8_replace(f.text, f.bytes, b->id);
+    b->row.id = b->id;
     return STATUS_OK;
 }
 
@@ -134,38 +149,6 @@ static void text_of(row_maker *m, const csv_columns *at, csv_field *f)
     f->bytes = strlen(f->text);
 }
 
-static status make_row(row_maker *m, rowfile_row *r, int64_t *unknown)
-{
-    const parts_job *job = m->job;
-    const csv_columns *at = &job->checked->input[m->input];
-    int64_t replaced = 0;
-    csv_field f;
-    *r = (rowfile_row){.number = csv_reader_record(m->reader) - 1, .source = (uint16_t)m->input, .label = m->label};
-    TRY(read_id(m, at, r, &replaced));
-    for (int64_t l = 0; l < job->checked->labels; l++) {
-        m->label[l] = NAN;
-        if (at->label[l] < 0)
-            continue;
-        csv_reader_field(m->reader, at->label[l], &f);
-        if (!label_read(f.text, f.bytes, &job->rules->label, &m->label[l]))
-            return rows_changed(m);
-    }
-    int64_t lang = lang_of(m, at, &replaced);
-    if (lang < 0)
-        return rows_changed(m);
-    r->lang = (uint16_t)lang;
-    text_of(m, at, &f);
-    tokenizer_tokens t;
-    TRY(tokenizer_encode(job->tokenizer, m->scratch, f.text, f.bytes, &t));
-    r->token = t.ids;
-    r->tokens = t.count;
-    r->text_hash = tokenizer_text_hash(&t);
-    *unknown = t.unknown;
-    *m->counts->cleaned += t.cleaned;
-    count_replaced(m, replaced + t.replaced);
-    return STATUS_OK;
-}
-
 /* The next record behind the header. */
 static status next_record(row_maker *m, bool *more)
 {
@@ -179,10 +162,66 @@ static status next_record(row_maker *m, bool *more)
     return STATUS_OK;
 }
 
-status rows_next(row_maker *m, rowfile_row *row, int64_t *unknown, bool *more)
+/* Everything of the present record but its ids. */
+static status begin_row(row_maker *m, begun_row *b)
+{
+    const parts_job *job = m->job;
+    const csv_columns *at = &job->checked->input[m->input];
+    int64_t replaced = 0;
+    csv_field f;
+    b->row = (rowfile_row){.number = csv_reader_record(m->reader) - 1, .source = (uint16_t)m->input, .label = b->label};
+    b->byte = csv_reader_byte(m->reader);
+    TRY(read_id(m, at, b, &replaced));
+    for (int64_t l = 0; l < job->checked->labels; l++) {
+        b->label[l] = NAN;
+        if (at->label[l] < 0)
+            continue;
+        csv_reader_field(m->reader, at->label[l], &f);
+        if (!label_read(f.text, f.bytes, &job->rules->label, &b->label[l]))
+            return rows_changed(m);
+    }
+    int64_t lang = lang_of(m, at, &replaced);
+    if (lang < 0)
+        return rows_changed(m);
+    b->row.lang = (uint16_t)lang;
+    text_of(m, at, &f);
+    b->replaced = replaced;
+    return tokenizer_begin(job->tokenizer, m->scratch, (int)(b - m->begun), f.text, f.bytes);
+}
+
+uint64_t rows_byte(const row_maker *m)
+{
+    return m->byte;
+}
+
+/* Begins the next row while the one before, which is begun in the other slot, is not finished. */
+static status begin_next(row_maker *m, int slot, bool *more)
 {
     TRY(next_record(m, more));
-    return *more ? make_row(m, row, unknown) : STATUS_OK;
+    return *more ? begin_row(m, &m->begun[slot]) : STATUS_OK;
+}
+
+status rows_next(row_maker *m, rowfile_row *row, int64_t *unknown, bool *more)
+{
+    tokenizer_tokens t;
+    if (!m->ahead)
+        TRY(begin_next(m, m->slot, &m->ahead));
+    *more = m->ahead;
+    if (!m->ahead)
+        return STATUS_OK;
+    begun_row *b = &m->begun[m->slot];
+    TRY(begin_next(m, !m->slot, &m->ahead));
+    TRY(tokenizer_finish(m->job->tokenizer, m->scratch, m->slot, &t));
+    m->slot = !m->slot;
+    *row = b->row;
+    row->token = t.ids;
+    row->tokens = t.count;
+    row->text_hash = tokenizer_text_hash(&t);
+    *unknown = t.unknown;
+    m->byte = b->byte;
+    *m->counts->cleaned += t.cleaned;
+    count_replaced(m, b->replaced + t.replaced);
+    return STATUS_OK;
 }
 
 status rows_count(row_maker *m)
@@ -193,10 +232,9 @@ status rows_count(row_maker *m)
         if (!more)
             return STATUS_OK;
         csv_field f;
-        rowfile_row r;
         tokenizer_tokens t;
         int64_t replaced = 0;
-        TRY(read_id(m, at, &r, &replaced));
+        TRY(read_id(m, at, &m->begun[0], &replaced));
         if (lang_of(m, at, &replaced) < 0)
             return rows_changed(m);
         text_of(m, at, &f);

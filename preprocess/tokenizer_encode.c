@@ -18,12 +18,35 @@ enum {
     ROOM_ONE_WORD = WORDPIECE_LONGEST_WORD + 8 /* ids that one word or one copy from the cache may write */
 };
 
+typedef struct span {
+    cache_word word; /* set where the cache is asked */
+    size_t begin, end;
+    bool cached;
+} span;
+
+/* Words that come one after the other; what the cache knows of them is under way to the processor. */
+typedef struct batch {
+    size_t words;
+    span w[SCAN_BATCH + SCAN_BLOCK];
+} batch;
+
+/* A text that was begun: joined, with its first words found. */
+typedef struct begun_text {
+    char *joined;
+    size_t joined_room;
+    tokenizer_tokens about;
+    scan_edges edges;
+    batch first;
+} begun_text;
+
 struct tokenizer_scratch {
     tokenizer_cache cache;
     uint32_t *ids;
     size_t count, room;
-    char *repaired, *joined, *word;
-    size_t repaired_room, joined_room, word_room;
+    begun_text text[TOKENIZER_SLOTS];
+    batch next[2];
+    char *repaired, *word;
+    size_t repaired_room, word_room;
     size_t word_bytes, word_points; /* the word being put together */
     normalise_word full;
     clean_buffer clean;
@@ -50,7 +73,8 @@ void tokenizer_scratch_free(tokenizer_scratch *s)
     cache_free(&s->cache);
     free(s->ids);
     free(s->repaired);
-    free(s->joined);
+    for (int i = 0; i < TOKENIZER_SLOTS; i++)
+        free(s->text[i].joined);
     free(s->word);
     normalise_free(&s->full);
     clean_free(&s->clean);
@@ -264,12 +288,6 @@ static status encode_stretch(const tokenizer *t, tokenizer_scratch *s, const cha
 
 /* ---- words by the cache ---- */
 
-typedef struct span {
-    cache_word word; /* set where the cache is asked */
-    size_t begin, end;
-    bool cached;
-} span;
-
 /* A run of CJK is cheap by the table and rarely comes again; what is longer than a key is not kept either. */
 static inline bool asks_cache(const char *p, size_t n)
 {
@@ -348,11 +366,11 @@ static inline status encode_gap(const tokenizer *t, tokenizer_scratch *s, const 
     return STATUS_OK;
 }
 
-/* The next words of joined text, those the cache is asked for already under way to the processor. */
-static size_t next_words(const tokenizer *t, const tokenizer_scratch *s, scan_edges *edges, const char *p, size_t n, span *w)
+static void next_words(const tokenizer *t, const tokenizer_scratch *s, scan_edges *edges, const char *p, size_t n, batch *b)
 {
-    size_t words = scan_words(edges, p, n);
-    for (size_t k = 0; k < words; k++, w++) {
+    span *w = b->w;
+    b->words = scan_words(edges, p, n);
+    for (size_t k = 0; k < b->words; k++, w++) {
         w->begin = edges->at[2 * k];
         w->end = edges->at[2 * k + 1];
         w->cached = asks_cache(p + w->begin, w->end - w->begin);
@@ -361,34 +379,40 @@ static size_t next_words(const tokenizer *t, const tokenizer_scratch *s, scan_ed
             cache_prefetch(&s->cache, &w->word, w->end - w->begin);
         }
     }
-    return words;
 }
 
-/* p[0..n-1] is joined, with SCAN_PADDING spaces behind it. */
-static status encode_joined(const tokenizer *t, tokenizer_scratch *s, const char *p, size_t n)
+static inline status encode_batch(const tokenizer *t, tokenizer_scratch *s, const char *p, size_t n, const batch *b, place *x)
 {
-    span w[SCAN_BATCH + SCAN_BLOCK];
-    scan_edges edges;
+    for (const span *w = b->w, *end = w + b->words; w < end; w++) {
+        if (p[x->at] == ' ' && x->at + 1 == w->begin)
+            *x = (place){w->begin, w->begin, s->count};
+        else
+            TRY(encode_gap(t, s, p, n, w->begin, x));
+        if (x->at > w->begin)
+            continue;
+        TRY(encode_word(t, s, p, w));
+        x->at = w->end;
+    }
+    return STATUS_OK;
+}
+
+/* The words of a text that was begun, each batch when the next one is under way. */
+static status encode_joined(const tokenizer *t, tokenizer_scratch *s, begun_text *k)
+{
+    const char *p = k->joined;
+    size_t n = k->about.text_bytes;
     place x = {0};
-    scan_begin(&edges);
-    for (size_t words; (words = next_words(t, s, &edges, p, n, w)) > 0;) {
-        for (size_t k = 0; k < words; k++) {
-            if (p[x.at] == ' ' && x.at + 1 == w[k].begin)
-                x = (place){w[k].begin, w[k].begin, s->count};
-            else
-                TRY(encode_gap(t, s, p, n, w[k].begin, &x));
-            if (x.at > w[k].begin)
-                continue;
-            TRY(encode_word(t, s, p, &w[k]));
-            x.at = w[k].end;
-        }
+    for (batch *now = &k->first, *next = &s->next[0]; now->words > 0; now = next, next = &s->next[next == &s->next[0]]) {
+        next_words(t, s, &k->edges, p, n, next);
+        TRY(encode_batch(t, s, p, n, now, &x));
     }
     return encode_gap(t, s, p, n, n, &x);
 }
 
-status tokenizer_prepare(const tokenizer *t, tokenizer_scratch *s, const char *text, size_t n, tokenizer_tokens *out)
+static status prepare(const tokenizer *t, tokenizer_scratch *s, begun_text *k, const char *text, size_t n)
 {
-    memset(out, 0, sizeof *out);
+    tokenizer_tokens *out = &k->about;
+    *out = (tokenizer_tokens){0};
     if (utf8_valid_prefix(text, n) < n) {
         size_t bytes = utf8_replaced_bytes(text, n, &out->replaced);
         TRY(make_room(&s->repaired, &s->repaired_room, bytes));
@@ -400,11 +424,18 @@ status tokenizer_prepare(const tokenizer *t, tokenizer_scratch *s, const char *t
         TRY(clean_text(t->settings.clean, &s->clean, text, n, &text, &n));
         out->cleaned = text != given;
     }
-    TRY(make_room(&s->joined, &s->joined_room, n + PADDING));
-    size_t joined = scan_join(text, n, s->joined);
-    memset(s->joined + joined, ' ', PADDING);
-    out->text = s->joined;
+    TRY(make_room(&k->joined, &k->joined_room, n + PADDING));
+    size_t joined = scan_join(text, n, k->joined);
+    memset(k->joined + joined, ' ', PADDING);
+    out->text = k->joined;
     out->text_bytes = joined;
+    return STATUS_OK;
+}
+
+status tokenizer_prepare(const tokenizer *t, tokenizer_scratch *s, const char *text, size_t n, tokenizer_tokens *out)
+{
+    TRY(prepare(t, s, &s->text[0], text, n));
+    *out = s->text[0].about;
     return STATUS_OK;
 }
 
@@ -425,14 +456,30 @@ static int64_t count_unknown(const tokenizer_scratch *s, uint32_t unk)
     return all;
 }
 
-status tokenizer_encode(const tokenizer *t, tokenizer_scratch *s, const char *text, size_t n, tokenizer_tokens *out)
+status tokenizer_begin(const tokenizer *t, tokenizer_scratch *s, int slot, const char *text, size_t n)
 {
-    TRY(tokenizer_prepare(t, s, text, n, out));
+    begun_text *k = &s->text[slot];
+    TRY(prepare(t, s, k, text, n));
+    scan_begin(&k->edges);
+    next_words(t, s, &k->edges, k->joined, k->about.text_bytes, &k->first);
+    return STATUS_OK;
+}
+
+status tokenizer_finish(const tokenizer *t, tokenizer_scratch *s, int slot, tokenizer_tokens *out)
+{
+    begun_text *k = &s->text[slot];
     s->count = 0;
-    TRY(room_for_ids(s, out->text_bytes / 4));
-    TRY(encode_joined(t, s, s->joined, out->text_bytes));
+    TRY(room_for_ids(s, k->about.text_bytes / 4));
+    TRY(encode_joined(t, s, k));
+    *out = k->about;
     out->ids = s->ids;
     out->count = (int64_t)s->count;
     out->unknown = count_unknown(s, t->vocabulary.special[VOCABULARY_UNK]);
     return STATUS_OK;
+}
+
+status tokenizer_encode(const tokenizer *t, tokenizer_scratch *s, const char *text, size_t n, tokenizer_tokens *out)
+{
+    TRY(tokenizer_begin(t, s, 0, text, n));
+    return tokenizer_finish(t, s, 0, out);
 }
