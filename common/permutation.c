@@ -40,19 +40,48 @@ int64_t permutation_at(const permutation *p, int64_t position)
     return (int64_t)x;
 }
 
+static uint64_t find_once(const permutation *p, uint64_t x)
+{
+    uint64_t left = x >> p->half_bits, right = x & (((uint64_t)1 << p->half_bits) - 1);
+    for (uint32_t round = ROUNDS; round-- > 0;) {
+        uint64_t previous = right ^ mix(p, left, round);
+        right = left;
+        left = previous;
+    }
+    return left << p->half_bits | right;
+}
+
 int64_t permutation_find(const permutation *p, int64_t value)
 {
-    uint64_t mask = ((uint64_t)1 << p->half_bits) - 1, x = (uint64_t)value;
-    do {
-        uint64_t left = x >> p->half_bits, right = x & mask;
-        for (uint32_t round = ROUNDS; round-- > 0;) {
-            uint64_t previous = right ^ mix(p, left, round);
-            right = left;
-            left = previous;
-        }
-        x = left << p->half_bits | right;
-    } while (x >= (uint64_t)p->n);
+    uint64_t x = (uint64_t)value;
+    do
+        x = find_once(p, x);
+    while (x >= (uint64_t)p->n);
     return (int64_t)x;
+}
+
+/* All walk a step at once: the steps of different values do not wait for each other, and which of them go on is found without branches. */
+void permutation_find_range(const permutation *p, int64_t first, int64_t count, int64_t *found)
+{
+    enum { BLOCK = 256 };
+    uint16_t walks[BLOCK];
+    for (; count > 0; first += BLOCK, count -= BLOCK, found += BLOCK) {
+        size_t walking = count < BLOCK ? (size_t)count : BLOCK;
+        for (size_t i = 0; i < walking; i++) {
+            found[i] = first + (int64_t)i;
+            walks[i] = (uint16_t)i;
+        }
+        while (walking > 0) {
+            size_t left = 0;
+            for (size_t i = 0; i < walking; i++) {
+                uint16_t k = walks[i];
+                found[k] = (int64_t)find_once(p, (uint64_t)found[k]);
+                walks[left] = k;
+                left += found[k] >= p->n;
+            }
+            walking = left;
+        }
+    }
 }
 
 status permutation_remember(permutation *p)

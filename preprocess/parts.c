@@ -372,7 +372,7 @@ static status write_mine(part_worker *w)
 }
 
 /* Rows that others set aside for a rank's part: it pays for taking and packing them, the others do not, and the part is closed behind them. In all
- * that is about as much as to read them (measured). */
+ * that is about three quarters of what reading them takes (measured). */
 static void add_taking(const part_worker *w, uint64_t *busy)
 {
     const csv_split *piece = w->p->job->splits->piece;
@@ -383,7 +383,7 @@ static void add_taking(const part_worker *w, uint64_t *busy)
             continue;
         int owner = owner_of(w, one);
         for (int rank = owner + 1; rank < comm_size() && run_of(w, one, rank, &first, &end); rank++)
-            busy[owner] += piece[end - 1].to - piece[first].from;
+            busy[owner] += (piece[end - 1].to - piece[first].from) / 4 * 3;
     }
 }
 

@@ -11,6 +11,8 @@
 /* Rows by the reason they stay out, for the message of an empty result. */
 enum { IN_LANG, IN_SOURCE, IN_LABELS, IN_ALL, COUNTS };
 
+enum { POSITIONS = 1024 }; /* found at once */
+
 status selection_open(const shard_options *o, char *const *folders, int64_t count, selection **out)
 {
     selection *s;
@@ -264,10 +266,21 @@ static status take_row(selection *s, int64_t index, int64_t position, selection_
     return take(job, position, &r);
 }
 
+/* Positions of the kept rows from the one `kept` on, as many of the unit as there is room for. */
+static void find_positions(const selection *s, const unit *u, int64_t kept, int64_t *position)
+{
+    int64_t left = u->before + u->kept - kept, count = left < POSITIONS ? left : POSITIONS;
+    if (s->o->shuffle == SHUFFLE_YES)
+        permutation_find_range(&s->order, kept, count, position);
+    else
+        for (int64_t i = 0; i < count; i++)
+            position[i] = kept + i;
+}
+
 status selection_visit(selection *s, int64_t index, selection_wants wants, selection_take take, void *job)
 {
     const unit *u = &s->unit[index];
-    int64_t counts[COUNTS] = {0}, kept = u->before;
+    int64_t counts[COUNTS] = {0}, kept = u->before, positions[POSITIONS];
     if (u->kept == 0) {
         s->visited += u->rows;
         return STATUS_OK;
@@ -279,7 +292,10 @@ status selection_visit(selection *s, int64_t index, selection_wants wants, selec
         s->visited++;
         if (s->filters && !s->keep[i])
             continue;
-        int64_t position = s->o->shuffle == SHUFFLE_YES ? permutation_find(&s->order, kept) : kept;
+        int64_t place = (kept - u->before) % POSITIONS;
+        if (place == 0)
+            find_positions(s, u, kept, positions);
+        int64_t position = positions[place];
         kept++;
         if (position < s->chosen && wants(job, position))
             TRY(take_row(s, u->first + i, position, take, job));

@@ -5,6 +5,10 @@
 #include <string.h>
 #include <zstd.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 enum {
     LEAST_IDS = 4,  /* of a repeat: what its three numbers cost pays then even in the low plane, where bytes are nearly random */
     LEAST_RUN = 10, /* equal bytes in a row of the high planes */
@@ -90,31 +94,58 @@ static ZSTD_Sequence *find_repeats(ids_packer *p, const uint32_t *ids, size_t n,
     return end_block(s, n - done);
 }
 
-/* Runs of one byte: each but its first byte repeats the one before. What begins within 8 bytes of a look goes unseen if it is shorter than 16. */
+/* Bit k: byte k of the 64 at p is as the one before it. */
+#ifdef __SSE2__
+static inline uint64_t same_16(const uint8_t *p)
+{
+    __m128i here = _mm_loadu_si128((const __m128i *)(const void *)p), before = _mm_loadu_si128((const __m128i *)(const void *)(p - 1));
+    return (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(here, before));
+}
+
+static inline uint64_t same_64(const uint8_t *p)
+{
+    return same_16(p) | same_16(p + 16) << 16 | same_16(p + 32) << 32 | same_16(p + 48) << 48;
+}
+#else
+static inline uint64_t same_64(const uint8_t *p)
+{
+    uint64_t same = 0;
+    for (int k = 0; k < 64; k++)
+        same |= (uint64_t)(p[k] == p[k - 1]) << k;
+    return same;
+}
+#endif
+
+static uint64_t same_few(const uint8_t *p, size_t from, size_t n)
+{
+    uint64_t same = 0;
+    for (size_t k = from; k < n; k++)
+        same |= (uint64_t)(p[k] == p[k - 1]) << k;
+    return same;
+}
+
+/* Runs of one byte: each byte but the first repeats the one before. Where runs begin and end are the bits that change. */
 static ZSTD_Sequence *find_runs(const uint8_t *plane, size_t n, ZSTD_Sequence *s)
 {
-    size_t done = 0, i = 0;
-    while (i + 8 <= n) {
-        uint64_t eight, all = plane[i] * 0x0101010101010101u;
-        memcpy(&eight, plane + i, sizeof eight);
-        if (eight != all) {
-            i += 8;
-            continue;
+    size_t done = 0, begin = 0, block = 0;
+    bool inside = false;
+    for (uint64_t last = 0; block < n; block += 64) {
+        bool whole = block > 0 && n - block >= 64;
+        uint64_t same = whole ? same_64(plane + block) : same_few(plane + block, block == 0, n - block < 64 ? n - block : 64);
+        for (uint64_t change = same ^ (same << 1 | last); change; change &= change - 1) {
+            size_t at = block + (size_t)__builtin_ctzll(change);
+            if (inside && at - begin >= LEAST_RUN) {
+                *s++ = (ZSTD_Sequence){.offset = 1, .litLength = (unsigned)(begin - done), .matchLength = (unsigned)(at - begin)};
+                done = at;
+            }
+            begin = at;
+            inside = !inside;
         }
-        size_t begin = i, end = i + 8;
-        while (begin > done && plane[begin - 1] == plane[i])
-            begin--;
-        begin += begin == done; /* a byte before it must be there to be repeated */
-        for (; end + 8 <= n && (memcpy(&eight, plane + end, sizeof eight), eight == all); end += 8) {
-        }
-        while (end < n && plane[end] == plane[i])
-            end++;
-        i = end;
-        if (end - begin < LEAST_RUN)
-            continue;
-        begin += plane[begin - 1] != plane[begin];
-        *s++ = (ZSTD_Sequence){.offset = 1, .litLength = (unsigned)(begin - done), .matchLength = (unsigned)(end - begin)};
-        done = end;
+        last = same >> 63;
+    }
+    if (inside && n - begin >= LEAST_RUN) {
+        *s++ = (ZSTD_Sequence){.offset = 1, .litLength = (unsigned)(begin - done), .matchLength = (unsigned)(n - begin)};
+        done = n;
     }
     return end_block(s, n - done);
 }
