@@ -48,6 +48,25 @@ START_TEST(permutation_big_inverse)
 }
 END_TEST
 
+/* Any stretch of rows, with the table and without, and nothing behind it is touched. */
+START_TEST(permutation_ranges)
+{
+    for (int i = 0; i < 300; i++) {
+        int64_t n = (int64_t)support_below(i < 150 ? 2000 : 3000000) + 1, first = (int64_t)support_below((uint64_t)n), found[1100];
+        int64_t count = (int64_t)support_below(1000) < n - first ? (int64_t)support_below((uint64_t)(n - first < 1000 ? n - first : 1000) + 1) : n - first;
+        permutation p = permutation_make(n, support_random(), RNG_SHARD_ORDER, 0);
+        if (i & 1)
+            ck_ok(permutation_remember(&p));
+        found[count] = -7;
+        permutation_find_range(&p, first, count, found);
+        for (int64_t k = 0; k < count; k++)
+            ck_assert_int_eq(found[k], permutation_find(&p, first + k));
+        ck_assert_int_eq(found[count], -7);
+        permutation_forget(&p);
+    }
+}
+END_TEST
+
 /* The definition, written out a second time with halves as struct fields and the walk as recursion. */
 static uint64_t defined(uint64_t n, uint64_t seed, uint32_t purpose, uint32_t epoch, uint64_t x)
 {
@@ -110,5 +129,6 @@ END_TEST
 int main(void)
 {
     return support_run("permutation",
-                       (const TTest *[]){permutation_small_bijections, permutation_big_inverse, permutation_as_defined, permutation_spreads, NULL});
+                       (const TTest *[]){permutation_small_bijections, permutation_big_inverse, permutation_ranges, permutation_as_defined,
+                                         permutation_spreads, NULL});
 }

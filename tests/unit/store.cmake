@@ -1,5 +1,6 @@
 add_library(fretsaw_support_rows STATIC support/rows.c)
 target_link_libraries(fretsaw_support_rows PUBLIC fretsaw_support fretsaw_store)
+fretsaw_test(ids_frame SOURCES unit/ids_frame_test.c LINK fretsaw_support_rows PkgConfig::zstd)
 fretsaw_test(rowfile SOURCES unit/rowfile_test.c LINK fretsaw_support_rows PkgConfig::xxhash fretsaw_hdf5)
 fretsaw_test(rowfile_damage SOURCES unit/rowfile_damage_test.c LINK fretsaw_support_rows)
 fretsaw_test(manifest SOURCES unit/manifest_test.c LINK fretsaw_support_rows)
