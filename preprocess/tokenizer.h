@@ -65,10 +65,10 @@ void tokenizer_scratch_free(tokenizer_scratch *s);
  * settings say. text may be NULL when n is 0. `s` was created for `t`. Errors: STATUS_RESOURCE. */
 status tokenizer_encode(const tokenizer *t, tokenizer_scratch *s, const char *text, size_t n, tokenizer_tokens *out);
 
-/* The same in two steps. What the tokenizer keeps of the words of a text takes a while to come from memory; it is asked for at the beginning, so that
- * whoever begins the next text in the other slot before he finishes this one hardly waits. The text itself may be gone by then. What finish gives belongs to
- * the scratch until its slot is begun again (the text) and until any other is finished (the ids). slot: below TOKENIZER_SLOTS; tokenizer_encode and
- * tokenizer_prepare use slot 0. Errors: STATUS_RESOURCE. */
+/* The same in two steps. What the tokenizer keeps of the words of a text takes a while to come from memory; it is asked for at the beginning, so
+ * that whoever begins the next text in the other slot before finishing this one hardly waits. The text itself may be gone by then. What finish gives
+ * belongs to the scratch until its slot is begun again (the text) and until any other is finished (the ids). slot: below TOKENIZER_SLOTS;
+ * tokenizer_encode and tokenizer_prepare use slot 0. Errors: STATUS_RESOURCE. */
 enum { TOKENIZER_SLOTS = 2 };
 status tokenizer_begin(const tokenizer *t, tokenizer_scratch *s, int slot, const char *text, size_t n);
 status tokenizer_finish(const tokenizer *t, tokenizer_scratch *s, int slot, tokenizer_tokens *out);

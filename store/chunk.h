@@ -18,7 +18,7 @@
 
 /* Contexts and scratch, made at first use. */
 typedef struct chunk_codec {
-    int quick; /* set by the caller: ids in a fifth of the time and a sixth more bytes, for files that are read once */
+    int quick; /* set by the caller: ids in a quarter of the time and a fifth more bytes, for files that are read once */
     void *compressor, *decompressor;
     struct ids_packer *ids;
     uint8_t *shuffled, *packed;

@@ -175,8 +175,8 @@ static uint8_t *put(uint8_t *to, uint32_t value, size_t bytes)
     return to;
 }
 
-/* The low planes as one block of plain bytes; behind it the blocks of the high planes, which were packed as a frame of their own: a plain block changes
- * nothing of what the next one may refer to, so that they mean the same here. */
+/* The low planes as one block of plain bytes; behind it the blocks of the high planes, which were packed as a frame of their own: a plain block
+ * changes nothing of what the next one may refer to, so that they mean the same here. */
 static status pack_quickly(ids_packer *p, const uint8_t *planes, size_t n, uint8_t *out, size_t room, size_t *bytes)
 {
     enum { MAGIC_BYTES = 4, SIZE_4_SINGLE = 0xA0, PLAIN = 0, BLOCK_HEADER = 3 };

@@ -1,6 +1,6 @@
-/* Vocabulary ids as one zstd frame of their byte planes. General matchers look at bytes, and in a plane of bytes most of what they find is chance; here
- * repeats are looked for among whole ids, once for the two low planes, and runs of one byte in the two high ones, which zstd then packs as it does
- * its own sequences. Any zstd decoder reads the frame.
+/* Vocabulary ids as one zstd frame of their byte planes. General matchers look at bytes, and in a plane of bytes most of what they find is chance;
+ * here repeats are looked for among whole ids, once for the two low planes, and runs of one byte in the two high ones, which zstd then packs as it
+ * does its own sequences. Any zstd decoder reads the frame.
  *
  *     ids_packer *p;
  *     TRY(ids_packer_create(&p));
@@ -25,8 +25,8 @@ typedef struct ids_packer ids_packer;
 /* Errors: STATUS_RESOURCE. */
 status ids_packer_create(ids_packer **out);
 void ids_packer_free(ids_packer *p);
-/* ids[0..n-1], n from 1 to IDS_FRAME_MOST, and planes[j * n + i], which is byte j of id i; `room` bytes at `out` as ZSTD_compressBound(4 * n) counts them, and 64 more. With
- * `quick` the low planes are left as they are: a sixth more bytes, in a fifth of the time. Errors: STATUS_RESOURCE. */
+/* ids[0..n-1], n from 1 to IDS_FRAME_MOST, and planes[j * n + i], which is byte j of id i; `room` bytes at `out` as ZSTD_compressBound(4 * n) counts
+ * them, and 64 more. With `quick` the low planes are left as they are: a fifth more bytes, in a quarter of the time. Errors: STATUS_RESOURCE. */
 status ids_frame_pack(ids_packer *p, const uint32_t *ids, const uint8_t *planes, size_t n, bool quick, uint8_t *out, size_t room, size_t *bytes);
 
 #endif
