@@ -15,8 +15,12 @@ typedef struct begun_row {
     size_t id_room;
     float *label;
     uint64_t byte;    /* where the record starts in the file */
+    size_t text_bytes;
     int64_t replaced; /* U+FFFD in id and language */
 } begun_row;
+
+/* A text longer than this has memory of its own size only while no other is begun. */
+enum { LONGEST_IN_COMPANY = 1 << 16 };
 
 struct row_maker {
     const parts_job *job;
@@ -26,7 +30,7 @@ struct row_maker {
     int64_t input, before; /* rows of the inputs before it */
     begun_row begun[TOKENIZER_SLOTS];
     int slot;              /* of the row that comes next */
-    bool ahead;            /* it is begun */
+    bool ahead, ended;     /* it is begun; there is none */
     uint64_t byte;         /* of the last row given */
     char *lang;            /* a repaired copy */
 };
@@ -70,7 +74,7 @@ status rows_begin(row_maker *m, int64_t first_piece, int64_t end_piece)
 {
     const csv_splits *s = m->job->splits;
     m->input = s->piece[first_piece].input;
-    m->ahead = false;
+    m->ahead = m->ended = false;
     m->before = 0;
     for (int64_t i = 0; i < m->input; i++)
         m->before += s->input[i].records - 1; /* without the header */
@@ -186,6 +190,7 @@ static status begin_row(row_maker *m, begun_row *b)
     b->row.lang = (uint16_t)lang;
     text_of(m, at, &f);
     b->replaced = replaced;
+    b->text_bytes = f.bytes;
     return tokenizer_begin(job->tokenizer, m->scratch, (int)(b - m->begun), f.text, f.bytes);
 }
 
@@ -194,25 +199,29 @@ uint64_t rows_byte(const row_maker *m)
     return m->byte;
 }
 
-/* Begins the next row while the one before, which is begun in the other slot, is not finished. */
-static status begin_next(row_maker *m, int slot, bool *more)
+/* Begins the row of the next record in this slot, if there is one. */
+static status begin_next(row_maker *m, int slot)
 {
-    TRY(next_record(m, more));
-    return *more ? begin_row(m, &m->begun[slot]) : STATUS_OK;
+    m->ahead = false;
+    TRY(m->ended ? STATUS_OK : next_record(m, &m->ahead));
+    m->ended = !m->ahead;
+    return m->ahead ? begin_row(m, &m->begun[slot]) : STATUS_OK;
 }
 
 status rows_next(row_maker *m, rowfile_row *row, int64_t *unknown, bool *more)
 {
     tokenizer_tokens t;
     if (!m->ahead)
-        TRY(begin_next(m, m->slot, &m->ahead));
+        TRY(begin_next(m, m->slot));
     *more = m->ahead;
     if (!m->ahead)
         return STATUS_OK;
     begun_row *b = &m->begun[m->slot];
-    TRY(begin_next(m, !m->slot, &m->ahead));
+    bool alone = b->text_bytes > LONGEST_IN_COMPANY;
+    m->ahead = false;
+    if (!alone)
+        TRY(begin_next(m, !m->slot));
     TRY(tokenizer_finish(m->job->tokenizer, m->scratch, m->slot, &t));
-    m->slot = !m->slot;
     *row = b->row;
     row->token = t.ids;
     row->tokens = t.count;
@@ -221,6 +230,10 @@ status rows_next(row_maker *m, rowfile_row *row, int64_t *unknown, bool *more)
     m->byte = b->byte;
     *m->counts->cleaned += t.cleaned;
     count_replaced(m, b->replaced + t.replaced);
+    if (alone)
+        tokenizer_forget(m->scratch, m->slot);
+    else
+        m->slot = !m->slot;
     return STATUS_OK;
 }
 

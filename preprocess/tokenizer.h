@@ -72,6 +72,8 @@ status tokenizer_encode(const tokenizer *t, tokenizer_scratch *s, const char *te
 enum { TOKENIZER_SLOTS = 2 };
 status tokenizer_begin(const tokenizer *t, tokenizer_scratch *s, int slot, const char *text, size_t n);
 status tokenizer_finish(const tokenizer *t, tokenizer_scratch *s, int slot, tokenizer_tokens *out);
+/* Gives back the memory of a slot's text, which is as large as the longest that was begun there. */
+void tokenizer_forget(tokenizer_scratch *s, int slot);
 
 /* The same as far as the text goes, without its ids: `count` and `unknown` are 0. */
 status tokenizer_prepare(const tokenizer *t, tokenizer_scratch *s, const char *text, size_t n, tokenizer_tokens *out);

@@ -478,6 +478,14 @@ status tokenizer_finish(const tokenizer *t, tokenizer_scratch *s, int slot, toke
     return STATUS_OK;
 }
 
+void tokenizer_forget(tokenizer_scratch *s, int slot)
+{
+    begun_text *k = &s->text[slot];
+    free(k->joined);
+    k->joined = NULL;
+    k->joined_room = 0;
+}
+
 status tokenizer_encode(const tokenizer *t, tokenizer_scratch *s, const char *text, size_t n, tokenizer_tokens *out)
 {
     TRY(tokenizer_begin(t, s, 0, text, n));
