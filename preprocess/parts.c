@@ -308,8 +308,10 @@ static status take_help(part_worker *w, const token_part *one)
 {
     int64_t first, end;
     status st = STATUS_OK;
-    for (int rank = comm_rank() + 1; rank < comm_size() && run_of(w, one, rank, &first, &end); rank++) {
+    for (int rank = comm_rank() + 1; rank < comm_size(); rank++) {
         int64_t good = 0;
+        if (!run_of(w, one, rank, &first, &end))
+            continue; /* with fewer pieces than ranks there are such between those that have one */
         status told = tell(&good, rank, false);
         st = st == STATUS_OK ? told : st;
         if (!good)
@@ -382,8 +384,12 @@ static void add_taking(const part_worker *w, uint64_t *busy)
         if (one->kept)
             continue;
         int owner = owner_of(w, one);
-        for (int rank = owner + 1; rank < comm_size() && run_of(w, one, rank, &first, &end); rank++)
-            busy[owner] += (piece[end - 1].to - piece[first].from) / 4 * 3;
+        for (int rank = owner + 1; rank < comm_size(); rank++)
+            if (run_of(w, one, rank, &first, &end))
+                busy[owner] += (piece[end - 1].to - piece[first].from) / 4 * 3;
+        /* Not so much that nothing is left for it to read: then the part would be another's. */
+        uint64_t most = (uint64_t)w->shown_all / (uint64_t)comm_size() / 16 * 15;
+        busy[owner] = busy[owner] < most ? busy[owner] : most;
     }
 }
 

@@ -19,6 +19,7 @@ enum { INPUTS = 2, PATH = 600, SPLIT = 24 * 1024, ROWS = 3000 };
 
 static char folder[PATH], out[PATH], wanted[PATH], csv[INPUTS][PATH];
 static char *paths[INPUTS];
+static bool short_second; /* of the inputs the second has a few rows only */
 static bool long_texts; /* some of the texts are longer than those that are begun before the one in front is done */
 
 /* The same folder on every rank, rank 0's own. */
@@ -73,7 +74,7 @@ static void write_inputs(int64_t rows)
         FILE *f = fopen(csv[i], "wb");
         ck_assert_ptr_nonnull(f);
         fputs(i ? "toxic,comment_text,id\r\n" : "\xEF\xBB\xBFid,comment_text,lang,target,rest\n", f);
-        for (int64_t r = 0; r < rows; r++) {
+        for (int64_t r = 0; r < (i && short_second ? 5 : rows); r++) {
             if (i)
                 fprintf(f, "%s,", random_label());
             else
@@ -271,6 +272,31 @@ START_TEST(shared_parts_are_the_slow_ones)
 }
 END_TEST
 
+/* Inputs of one part each and of any number of pieces up to some more than ranks, so that ranks with nothing to read lie between others. */
+START_TEST(few_pieces)
+{
+    for (int64_t rows = 400; rows < 2500 * (comm_size() + 2); rows += rows / 3) {
+        stage_options o;
+        slow_stage slow;
+        char *report;
+        short_second = true;
+        prepare(rows);
+        short_second = false;
+        standard_case(&o);
+        o.split_bytes = 1 << 23;
+        ck_ok(run_stage(&o, &report));
+        if (comm_rank() == 0) {
+            slow_run(&o, &slow);
+            compare_folders();
+            ck_ok(file_remove_tree(wanted));
+            ck_ok(file_remove_tree(out));
+        }
+        free(report);
+        comm_barrier();
+    }
+}
+END_TEST
+
 START_TEST(parts_are_the_slow_ones)
 {
     stage_options o;
@@ -459,7 +485,8 @@ int main(int argc, char **argv)
 {
     if (comm_open(&argc, &argv) != STATUS_OK)
         return 1;
-    const TTest *const tests[] = {shared_parts_are_the_slow_ones, parts_are_the_slow_ones, splits_change_no_row, faults_leave_nothing, stop_and_go_on};
+    const TTest *const tests[] = {shared_parts_are_the_slow_ones, few_pieces, parts_are_the_slow_ones, splits_change_no_row, faults_leave_nothing,
+                                  stop_and_go_on};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         if (support_run("preprocess", (const TTest *[]){tests[i], NULL}) != 0)
             comm_abort(1); /* the other ranks wait for this one in the middle of the test */
