@@ -272,27 +272,41 @@ START_TEST(shared_parts_are_the_slow_ones)
 }
 END_TEST
 
-/* Inputs of one part each and of any number of pieces up to some more than ranks, so that ranks with nothing to read lie between others. */
+static void check_shape(int64_t rows, int64_t split, bool short_one)
+{
+    stage_options o;
+    slow_stage slow;
+    char *report;
+    short_second = short_one;
+    prepare(rows);
+    short_second = false;
+    standard_case(&o);
+    o.split_bytes = split;
+    ck_ok(run_stage(&o, &report));
+    if (comm_rank() == 0) {
+        slow_run(&o, &slow);
+        compare_folders();
+        ck_ok(file_remove_tree(wanted));
+        ck_ok(file_remove_tree(out));
+    }
+    free(report);
+    comm_barrier();
+}
+
+/* One part of any number of pieces up to some more than ranks, so that ranks with nothing to read lie between others. */
 START_TEST(few_pieces)
 {
-    for (int64_t rows = 400; rows < 2500 * (comm_size() + 2); rows += rows / 3) {
-        stage_options o;
-        slow_stage slow;
-        char *report;
-        short_second = true;
-        prepare(rows);
-        short_second = false;
-        standard_case(&o);
-        o.split_bytes = 1 << 23;
-        ck_ok(run_stage(&o, &report));
-        if (comm_rank() == 0) {
-            slow_run(&o, &slow);
-            compare_folders();
-            ck_ok(file_remove_tree(wanted));
-            ck_ok(file_remove_tree(out));
-        }
-        free(report);
-        comm_barrier();
+    for (int64_t rows = 400; rows < 2500 * (comm_size() + 2); rows += rows / 3)
+        check_shape(rows, 1 << 23, true);
+}
+END_TEST
+
+START_TEST(any_shape)
+{
+    for (int i = 0; i < 12; i++) {
+        int64_t shape[3] = {(int64_t)pow(10, 2 + 1.7 * support_uniform()), (int64_t)pow(10, 3.7 + 3 * support_uniform()), (int64_t)support_below(2)};
+        comm_broadcast(shape, sizeof shape, 0);
+        check_shape(shape[0], shape[1], shape[2]);
     }
 }
 END_TEST
@@ -485,8 +499,8 @@ int main(int argc, char **argv)
 {
     if (comm_open(&argc, &argv) != STATUS_OK)
         return 1;
-    const TTest *const tests[] = {shared_parts_are_the_slow_ones, few_pieces, parts_are_the_slow_ones, splits_change_no_row, faults_leave_nothing,
-                                  stop_and_go_on};
+    const TTest *const tests[] = {shared_parts_are_the_slow_ones, few_pieces, any_shape, parts_are_the_slow_ones, splits_change_no_row,
+                                  faults_leave_nothing, stop_and_go_on};
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         if (support_run("preprocess", (const TTest *[]){tests[i], NULL}) != 0)
             comm_abort(1); /* the other ranks wait for this one in the middle of the test */
