@@ -2,7 +2,7 @@
 # The device back end by the real compiler, headers and libraries, where they are: built, warnings as errors, and opened; what it says of a driver that is too
 # old; the doors to cuBLASLt, cuDNN and NCCL over their stand-ins, compiled with the libraries' own headers.
 #   tests/device.sh no      for two architectures (about half a minute)
-#   tests/device.sh yes     for all of them
+#   tests/device.sh yes     for all of them, and with CUDA 12 where tests/device12.sh finds what it needs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 architectures="75;90"
@@ -38,3 +38,4 @@ cmake -S . -B build/cuda -DFRETSAW_TESTS=ON >build/cuda/build.log 2>&1 &&
 . jobs/mpi.sh
 ctest --no-tests=error --test-dir build/cuda --output-on-failure -R '^(cuda_(products|fused|fused_plan)|device_links_np3)$'
 echo "device back end: built for $architectures in $((SECONDS - begin)) s"
+[ "${1:-no}" != yes ] || tests/device12.sh
