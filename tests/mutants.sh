@@ -31,6 +31,13 @@ giant_field|preprocess/csv.c|*too_long = at - field > r->longest_field;|*too_lon
 pandas_eaten|preprocess/csv_pandas.c|{PANDAS_EATEN, 0}|{PANDAS_START, DECIDES}|^csv_pandas$
 pandas_region|preprocess/csv_pandas.c|r.first = a->keeps ? PANDAS_BEFORE : a->region;|r.first = a->region;|^csv_pandas$
 gzip_member|preprocess/packed.c|            inflateReset(z);\n|            z->total_out = 0;\n|^csv_packed$
+helper_in_between|preprocess/parts.c|            continue; /* with fewer|            break; /* with fewer|^preprocess_np
+row_ahead|preprocess/rows.c|TRY(begin_next(m, !m->slot));|TRY(begin_next(m, m->slot));|^preprocess_np
+ids_offset|store/ids_frame.c|offset = i - from;|offset = i - from + 1;|^ids_frame$
+ids_overlap|store/ids_frame.c|begin > done && begin > offset|begin > offset|^ids_frame$
+ids_run_on|store/ids_frame.c|last = same >> 63;|last = 0;|^ids_frame$
+ids_header|store/ids_frame.c|return 5 + !single|return 6 + !single|^ids_frame$
+range_walk|common/permutation.c|left += found[k] >= p->n;|left += found[k] > p->n;|^permutation$
 zstd_cut|preprocess/packed.c|return wants ? end_inside(u, begin, sizeof(uint32_t)) : STATUS_OK;|return STATUS_OK;|^csv_packed$
 helped_block|model/cpu/gemm.c|    while (atomic_load_explicit(&open->unfinished, memory_order_acquire) > 0)|    while (0)|^gemm$
 max_last_on_ties|model/cpu/kernel_point.c|where = veci_select(greater, veci_set((uint32_t)t), where);|where = veci_select(vec_gt(best, x), where, veci_set((uint32_t)t));|^ops$
