@@ -23,7 +23,7 @@ typedef struct permutation {
 permutation permutation_make(int64_t n, uint64_t seed, uint32_t purpose, uint32_t epoch);
 int64_t permutation_at(const permutation *p, int64_t position);
 int64_t permutation_find(const permutation *p, int64_t value);
-/* found[i] is permutation_find of first + i, for i < count: three times as fast as one by one. */
+/* found[i] is permutation_find of first + i, for i < count; faster than one by one. */
 void permutation_find_range(const permutation *p, int64_t first, int64_t count, int64_t *found);
 /* For who asks for most of the n values: a table of 6 * 2^k words makes each ten times as fast. Does nothing where that is more than 1.5 MB
  * (n above 2^32). Error: STATUS_RESOURCE. The table is freed by permutation_forget, which is fine without one. */

@@ -1,10 +1,14 @@
 #include "store/column.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/ids_frame.h"
 #include "store/rowfile.h"
 #include "store/zstd_filter.h"
+
+static_assert((int)ROWFILE_CHUNK <= (int)IDS_FRAME_MOST, "a chunk of ids is one frame");
 
 static size_t type_width(column_type type)
 {

@@ -13,7 +13,7 @@ enum {
     LEAST_IDS = 4,  /* of a repeat: what its three numbers cost pays then even in the low plane, where bytes are nearly random */
     LEAST_RUN = 10, /* equal bytes in a row of the high planes */
     TABLE_BITS = 13, /* 16 KiB, which stay in the first-level cache */
-    CALM = 7,        /* after 2^CALM ids without a repeat every other one is passed over, after twice as many two of three ... */
+    CALM = 7,        /* after every 2^CALM ids without a repeat the steps of the search grow by one */
     MOST_SEQUENCES = 2 * (IDS_FRAME_MOST / LEAST_IDS + 1) + 2 * (IDS_FRAME_MOST / LEAST_RUN + 1),
 };
 
@@ -64,13 +64,20 @@ static inline size_t hash_at(const uint32_t *ids, size_t i)
     return (size_t)((two_at(ids, i) ^ two_at(ids, i + 2) << 15) * 0x9E3779B97F4A7C15u >> (64 - TABLE_BITS));
 }
 
+static ZSTD_Sequence *put_match(ZSTD_Sequence *s, size_t offset, size_t literals, size_t length)
+{
+    *s = (ZSTD_Sequence){.offset = (unsigned)offset, .litLength = (unsigned)literals, .matchLength = (unsigned)length};
+    return s + 1;
+}
+
 static ZSTD_Sequence *end_block(ZSTD_Sequence *s, size_t literals)
 {
     *s = (ZSTD_Sequence){.litLength = (unsigned)literals};
     return s + 1;
 }
 
-/* Repeats of LEAST_IDS ids or more, one after the other, and the end of the block. Every other id is looked up, all are remembered. */
+/* Repeats of LEAST_IDS ids or more, one after the other, and the end of the block. Every other id is looked up and all
+ * are remembered, but for those that longer steps pass over. */
 static ZSTD_Sequence *find_repeats(ids_packer *p, const uint32_t *ids, size_t n, ZSTD_Sequence *s)
 {
     size_t done = 0, i = 1;
@@ -88,13 +95,22 @@ static ZSTD_Sequence *find_repeats(ids_packer *p, const uint32_t *ids, size_t n,
             end++;
         while (begin > done && begin > offset && ids[begin - offset - 1] == ids[begin - 1])
             begin--;
-        *s++ = (ZSTD_Sequence){.offset = (unsigned)offset, .litLength = (unsigned)(begin - done), .matchLength = (unsigned)(end - begin)};
+        s = put_match(s, offset, begin - done, end - begin);
         done = i = end;
     }
     return end_block(s, n - done);
 }
 
-/* Bit k: byte k of the 64 at p is as the one before it. */
+/* Bit k: byte k at p is as the one before it; of bytes from..n-1, others 0. */
+static uint64_t same_few(const uint8_t *p, size_t from, size_t n)
+{
+    uint64_t same = 0;
+    for (size_t k = from; k < n; k++)
+        same |= (uint64_t)(p[k] == p[k - 1]) << k;
+    return same;
+}
+
+/* The same of 64 bytes. */
 #ifdef __SSE2__
 static inline uint64_t same_16(const uint8_t *p)
 {
@@ -109,20 +125,9 @@ static inline uint64_t same_64(const uint8_t *p)
 #else
 static inline uint64_t same_64(const uint8_t *p)
 {
-    uint64_t same = 0;
-    for (int k = 0; k < 64; k++)
-        same |= (uint64_t)(p[k] == p[k - 1]) << k;
-    return same;
+    return same_few(p, 0, 64);
 }
 #endif
-
-static uint64_t same_few(const uint8_t *p, size_t from, size_t n)
-{
-    uint64_t same = 0;
-    for (size_t k = from; k < n; k++)
-        same |= (uint64_t)(p[k] == p[k - 1]) << k;
-    return same;
-}
 
 /* Runs of one byte: each byte but the first repeats the one before. Where runs begin and end are the bits that change. */
 static ZSTD_Sequence *find_runs(const uint8_t *plane, size_t n, ZSTD_Sequence *s)
@@ -135,7 +140,7 @@ static ZSTD_Sequence *find_runs(const uint8_t *plane, size_t n, ZSTD_Sequence *s
         for (uint64_t change = same ^ (same << 1 | last); change; change &= change - 1) {
             size_t at = block + (size_t)__builtin_ctzll(change);
             if (inside && at - begin >= LEAST_RUN) {
-                *s++ = (ZSTD_Sequence){.offset = 1, .litLength = (unsigned)(begin - done), .matchLength = (unsigned)(at - begin)};
+                s = put_match(s, 1, begin - done, at - begin);
                 done = at;
             }
             begin = at;
@@ -144,7 +149,7 @@ static ZSTD_Sequence *find_runs(const uint8_t *plane, size_t n, ZSTD_Sequence *s
         last = same >> 63;
     }
     if (inside && n - begin >= LEAST_RUN) {
-        *s++ = (ZSTD_Sequence){.offset = 1, .litLength = (unsigned)(begin - done), .matchLength = (unsigned)(n - begin)};
+        s = put_match(s, 1, begin - done, n - begin);
         done = n;
     }
     return end_block(s, n - done);
