@@ -9,7 +9,10 @@
 #include "common/comm.h"
 #include "common/files.h"
 #include "common/log.h"
+#include "shard/inputs.h"
 #include "store/identity.h"
+
+#define INPUTS_HEAD "# rows of: "
 
 status output_open(output *out, const shard_options *o)
 {
@@ -26,6 +29,7 @@ void output_free(output *out)
     free(out->done);
     free(out->whole);
     free(out->told);
+    free(out->inputs);
     *out = (output){0};
 }
 
@@ -82,7 +86,12 @@ static void check_shard(output *out, const manifest *m, int64_t i)
 
 static status use_manifest(output *out, const manifest *m, const manifest *wanted)
 {
-    TRY(manifest_check_same(out->folder, m, wanted));
+    manifest same = *wanted;
+    if (inputs_fit(wanted->inputs, m->inputs))
+        same.inputs = m->inputs;
+    TRY(manifest_check_same(out->folder, m, &same));
+    if (!(out->inputs = strdup(m->inputs)))
+        return fail(STATUS_RESOURCE, "out of memory: the list of inputs");
     if (m->files != out->shards)
         return fail(STATUS_INPUT, "%s: its manifest.json names %lld files, not --shards %lld; remove it", out->folder, (long long)m->files,
                     (long long)out->shards);
@@ -114,35 +123,66 @@ status output_look_by_manifest(output *out, const manifest *about)
     return st;
 }
 
-static bool left_whole(const output *out, int64_t shard, const char *path, const char *identity_text, const char *tokenizer, rowfile_summary *found)
+status output_describe(const manifest *about, char **text)
 {
-    rowfile *f;
-    if (!file_exists(path) || rowfile_open(path, &f) != STATUS_OK)
-        return false;
-    const rowfile_meta *m = rowfile_get_meta(f);
-    bool same = m->identity_text && strcmp(m->identity_text, identity_text) == 0 && strcmp(m->tokenizer, tokenizer) == 0 &&
-                rowfile_rows(f) == out->first[shard + 1] - out->first[shard];
-    rowfile_free(f);
-    return same && rowfile_verify(path, found) == STATUS_OK;
+    if (asprintf(text, "%s" INPUTS_HEAD "%s\n", about->identity, about->inputs) < 0)
+        return fail(STATUS_RESOURCE, "out of memory: the description of the shards");
+    return STATUS_OK;
 }
 
-status output_look_by_files(output *out, const char *identity_text, const char *tokenizer)
+/* *said, NULL before the first, is what the whole ones say they are: all have to say the same. */
+static status look_at_left(output *out, int64_t shard, const char *description, const char *tokenizer, char **said)
 {
+    rowfile *f;
+    char *path;
+    TRY(output_path(out, shard, &path));
     status st = STATUS_OK;
-    for (int64_t i = comm_rank(); st == STATUS_OK && i < out->shards; i += comm_size()) {
-        char *path;
-        rowfile_summary found = {0};
-        st = output_path(out, i, &path);
-        if (st != STATUS_OK)
-            break;
-        if (left_whole(out, i, path, identity_text, tokenizer, &found)) {
-            out->done[i] = found;
-            out->whole[i] = true;
-        }
-        free(path);
+    if (file_exists(path) && rowfile_open(path, &f) == STATUS_OK) {
+        const rowfile_meta *m = rowfile_get_meta(f);
+        bool same = m->identity_text && (*said ? strcmp(m->identity_text, *said) == 0 : inputs_fit(description, m->identity_text)) &&
+                    strcmp(m->tokenizer, tokenizer) == 0 && rowfile_rows(f) == out->first[shard + 1] - out->first[shard];
+        out->whole[shard] = same && rowfile_verify(path, &out->done[shard]) == STATUS_OK;
+        if (out->whole[shard] && !*said && !(*said = strdup(m->identity_text)))
+            st = fail(STATUS_RESOURCE, "out of memory: the description of the shards");
+        rowfile_free(f);
     }
+    free(path);
+    return st;
+}
+
+/* Ranks that found shards of other inputs than the lowest one that found any leave theirs. Of what those say, *out keeps the inputs. */
+static status agree_on_inputs(output *out, const manifest *about, const char *said)
+{
+    int64_t from = said ? comm_rank() : comm_size();
+    comm_min_int64(&from, 1);
+    if (from == comm_size())
+        return STATUS_OK;
+    size_t head = strlen(about->identity) + sizeof INPUTS_HEAD - 1, bytes = said ? strlen(said) - head : 0;
+    comm_broadcast(&bytes, sizeof bytes, (int)from);
+    TRY(comm_agree(memory_new(&out->inputs, bytes + 1, "the list of inputs")));
+    if (from == comm_rank())
+        memcpy(out->inputs, said + head, bytes);
+    comm_broadcast(out->inputs, bytes, (int)from);
+    bool other = said && strcmp(said + head, out->inputs) != 0;
+    for (int64_t i = 0; other && i < out->shards; i++)
+        out->whole[i] = false;
+    out->inputs[bytes - 1] = 0; /* the end of its line */
+    return STATUS_OK;
+}
+
+status output_look_by_files(output *out, const manifest *about)
+{
+    char *description = NULL, *said = NULL;
+    status st = output_describe(about, &description);
+    for (int64_t i = comm_rank(); st == STATUS_OK && i < out->shards; i += comm_size())
+        st = look_at_left(out, i, description, about->tokenizer, &said);
     st = comm_agree(st);
-    share_found(out);
+    if (st == STATUS_OK)
+        st = agree_on_inputs(out, about, said);
+    if (st == STATUS_OK)
+        share_found(out);
+    free(description);
+    free(said);
     return st;
 }
 

@@ -1,8 +1,8 @@
 /* The folder of shards: names, what is there and whole, the manifest.
  *
  *     output out;
- *     TRY(output_open(&out, o, description));    // local; `description` = identity options and inputs, kept in every shard
- *     TRY(output_look_by_manifest(&out, inputs, identity, tokenizer));     // collective
+ *     TRY(output_open(&out, o));                       // local
+ *     TRY(output_look_by_manifest(&out, &about));      // collective; `about`: what the manifest says of the work, inputs perhaps with blanks (inputs.h)
  *     output_free(&out);
  */
 #ifndef FRETSAW_SHARD_OUTPUT_H
@@ -19,6 +19,7 @@ typedef struct output {
     bool *whole, *told;     /* of each shard: it is there; and every rank knows */
     bool agrees;               /* manifest.json is there: then it is of these inputs and options */
     char data_identity[65];    /* as that manifest says */
+    char *inputs;              /* as that manifest, or the shards that are whole, say: without blanks. NULL: nothing says it */
 } output;
 
 /* Local. */
@@ -32,7 +33,9 @@ status output_path(const output *out, int64_t shard, char **path);
  * it is never written over. */
 status output_look_by_manifest(output *out, const manifest *about);
 /* Collective, after output_divide. Without one: which shards an interrupted run of the same work has left whole. */
-status output_look_by_files(output *out, const char *identity_text, const char *tokenizer);
+status output_look_by_files(output *out, const manifest *about);
+/* What each shard says it is: identity options and inputs, in a fresh string. */
+status output_describe(const manifest *about, char **text);
 int64_t output_missing(const output *out);
 /* Collective. Removes what would make the folder look finished or belongs to earlier work: the manifest, temporary files, shards of other counts. */
 status output_clear(const output *out);

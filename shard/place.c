@@ -9,7 +9,7 @@
 #include "common/space.h"
 #include "common/stop.h"
 #include "shard/output.h"
-#include "shard/select.h"
+#include "shard/place.h"
 #include "shard/spill.h"
 
 /* What the libraries, a reader and a writer of row files take of --memory; the rest holds rows. */
@@ -17,28 +17,30 @@ enum { FIXED_BYTES = 40 << 20, CLAIM_SECONDS = 10 };
 
 typedef struct work {
     const shard_options *o;
-    selection *rows;
+    const row_source *from;
+    row_counts rows;      /* once they are counted */
     output out;
     char *folder;         /* of the runs on their way */
     rowfile_meta meta;    /* of every shard */
     manifest about;       /* what the manifest says of the work; all borrowed */
+    char *inputs;         /* of it, where they had blanks */
     bool all_missing;     /* every shard is to be made */
     spill_writer *spill;
     spill_runs *runs;
     rowfile_writer *shard;
-    progress *progress;
+    progress *progress;   /* of the shards */
     made_folder made;
     int claim;            /* of the folder of shards */
 } work;
 
 static int64_t working_memory(const work *w)
 {
-    int64_t block = (ROWFILE_CHUNK * 4 * 3) * selection_meta(w->rows)->labels; /* labels in reader, writer and filter */
+    int64_t block = (ROWFILE_CHUNK * 4 * 3) * w->rows.meta->labels; /* labels in reader, writer and filter */
     int64_t left = w->o->memory - FIXED_BYTES - block;
     return left > 8 << 20 ? left : 8 << 20;
 }
 
-/* ---- parts to sorted runs ---- */
+/* ---- rows to sorted runs ---- */
 
 /* The shard that holds a position: the last whose first position is not above it. */
 static int64_t shard_of(const output *out, int64_t position)
@@ -58,8 +60,9 @@ static bool wants(void *job, int64_t position)
 static int64_t run_memory(const work *w)
 {
     enum { RUNS = 16 };
-    static const int64_t least = 32 << 20;
-    int64_t most = working_memory(w) / 10 * 8, wanted = selection_bytes(w->rows) / comm_size() / RUNS;
+    static const int64_t least = 32 << 20, floor = 8 << 20;
+    int64_t most = working_memory(w) / 10 * 8 - w->from->held, wanted = w->rows.bytes / comm_size() / RUNS;
+    most = most < floor ? floor : most;
     wanted = wanted < least ? least : wanted;
     return wanted < most ? wanted : most;
 }
@@ -69,34 +72,34 @@ static status send(void *job, int64_t position, const rowfile_row *r)
     return spill_add(((work *)job)->spill, position, r);
 }
 
-static status route_units(work *w)
+static status route_mine(work *w)
 {
-    int64_t first, end;
-    selection_units(w->rows, &first, &end);
     w->all_missing = output_missing(&w->out) == w->out.shards;
-    TRY(spill_create(w->folder, selection_meta(w->rows)->labels, run_memory(w), w->out.first, w->out.shards, &w->spill));
-    for (int64_t i = first; i < end && !stop_wanted(); i++) {
-        TRY(selection_visit(w->rows, i, wants, send, w));
-        /* the others are about as far */
-        progress_set(w->progress, selection_visited(w->rows) * comm_size() < selection_rows(w->rows) ? selection_visited(w->rows) * comm_size()
-                                                                                                     : selection_rows(w->rows), NULL);
-    }
-    return STATUS_OK;
+    TRY(spill_create(w->folder, w->rows.meta->labels, run_memory(w), w->out.first, w->out.shards, &w->spill));
+    return w->from->route(w->from->with, w->folder, wants, send, w);
 }
 
 static status route(work *w)
 {
-    w->progress = progress_begin("read", "rows", selection_rows(w->rows));
-    status st = comm_agree(route_units(w));
-    if (st == STATUS_OK && !stop_wanted())
-        progress_set(w->progress, selection_rows(w->rows), NULL);
-    progress_end(w->progress);
-    TRY(st);
+    TRY(comm_agree(route_mine(w)));
     if (comm_any(stop_wanted()))
         return STATUS_STOPPED;
     spill_writer *full = w->spill;
     w->spill = NULL;
     return spill_share(full, &w->runs);
+}
+
+/* Collective. The inputs as the rows have turned out to be; what is there already has to be of the same. */
+static status settle(work *w)
+{
+    if (!w->from->settle)
+        return STATUS_OK;
+    TRY(w->from->settle(w->from->with, w->folder, &w->inputs));
+    w->about.inputs = w->inputs;
+    if (w->out.inputs && strcmp(w->out.inputs, w->inputs) != 0)
+        return comm_agree(fail(STATUS_INPUT, "%s: its shards hold other tokens than are made of the same inputs now (by another version?); remove it",
+                               w->o->out));
+    return STATUS_OK;
 }
 
 /* ---- runs to shards ---- */
@@ -149,19 +152,14 @@ static status write_all(work *w)
 
 /* ---- the whole ---- */
 
-static status describe(work *w, const char *identity)
+/* What every shard says of itself. */
+static status describe(work *w)
 {
-    const rowfile_meta *all = selection_meta(w->rows);
-    TRY(rowfile_meta_copy(all, &w->meta));
+    TRY(rowfile_meta_copy(w->rows.meta, &w->meta));
     free(w->meta.identity_text);
     w->meta.identity_text = NULL;
     w->meta.seed = (uint64_t)w->o->seed;
-    static char stage[] = "shard";
-    w->about = (manifest){.stage = stage, .inputs = (char *)(uintptr_t)selection_inputs(w->rows), .identity = (char *)(uintptr_t)identity,
-                          .tokenizer = w->meta.tokenizer, .read_with = (char *)(uintptr_t)selection_read_with(w->rows)};
-    if (asprintf(&w->meta.identity_text, "%s# rows of: %s\n", identity, selection_inputs(w->rows)) < 0)
-        return fail(STATUS_RESOURCE, "out of memory: the description of the shards");
-    return file_join(w->o->out, ".on-the-way", &w->folder);
+    return output_describe(&w->about, &w->meta.identity_text);
 }
 
 static void say_done(const work *w, const char *how)
@@ -199,6 +197,10 @@ static status make_missing(work *w)
     TRY(comm_agree(st));
     st = route(w);
     if (st == STATUS_OK)
+        st = settle(w);
+    if (st == STATUS_OK)
+        st = comm_agree(describe(w));
+    if (st == STATUS_OK)
         st = write_all(w);
     if (st == STATUS_STOPPED)
         log_warn("%s: stopped by %s; the shards that are whole stay: run the same command again", w->o->out,
@@ -221,19 +223,18 @@ static status look_around(work *w)
     TRY(output_look_by_manifest(&w->out, &w->about));
     if (w->out.agrees && output_missing(&w->out) == 0)
         return STATUS_OK;
-    TRY(selection_count(w->rows));
-    int64_t kept = selection_kept(w->rows), chosen = selection_chosen(w->rows);
-    output_divide(&w->out, chosen);
-    if (w->o->sample > kept)
-        log_info("--sample %lld: no more than %s to take from, all of them are taken", (long long)w->o->sample, count_of(kept, "row"));
-    if (chosen < w->out.shards)
-        log_warn("%s in %s: some shards are empty", count_of(chosen, "row"), count_of(w->out.shards, "shard"));
     TRY(comm_agree(comm_rank() == 0 ? claim_folder(w) : STATUS_OK));
+    TRY(w->from->count(w->from->with, &w->rows));
+    output_divide(&w->out, w->rows.chosen);
+    if (w->o->sample > w->rows.kept)
+        log_info("--sample %lld: no more than %s to take from, all of them are taken", (long long)w->o->sample, count_of(w->rows.kept, "row"));
+    if (w->rows.chosen < w->out.shards)
+        log_warn("%s in %s: some shards are empty", count_of(w->rows.chosen, "row"), count_of(w->out.shards, "shard"));
     if (w->out.agrees)
         log_info("%s: %lld of %lld shards are missing or damaged and are made again", w->o->out, (long long)output_missing(&w->out),
                  (long long)w->out.shards);
     else
-        TRY(output_look_by_files(&w->out, w->meta.identity_text, w->meta.tokenizer));
+        TRY(output_look_by_files(&w->out, &w->about));
     if (!w->out.agrees && output_missing(&w->out) < w->out.shards)
         log_info("%s: %s left whole by an interrupted run", w->o->out, count_of(w->out.shards - output_missing(&w->out), "shard"));
     return output_clear(&w->out);
@@ -241,7 +242,11 @@ static status look_around(work *w)
 
 static status make(work *w, const char *identity)
 {
-    TRY(comm_agree(describe(w, identity)));
+    static char stage[] = "shard";
+    const row_source *from = w->from;
+    w->about = (manifest){.stage = stage, .inputs = (char *)(uintptr_t)from->inputs, .identity = (char *)(uintptr_t)identity,
+                          .tokenizer = (char *)(uintptr_t)from->tokenizer, .read_with = (char *)(uintptr_t)from->read_with};
+    TRY(comm_agree(file_join(w->o->out, ".on-the-way", &w->folder)));
     TRY(comm_agree(output_open(&w->out, w->o)));
     TRY(look_around(w));
     if (output_missing(&w->out) == 0 && w->out.agrees) {
@@ -250,23 +255,22 @@ static status make(work *w, const char *identity)
     }
     if (output_missing(&w->out) > 0)
         TRY(make_missing(w));
+    else
+        w->about.inputs = w->out.inputs;
     TRY(output_finish(&w->out, &w->about));
     say_done(w, "done");
     return STATUS_OK;
 }
 
-status shard_make(const shard_options *o, const char *identity, char *const *folders, int64_t count)
+status place_rows(const shard_options *o, const char *identity, const row_source *from)
 {
-    work w = {.o = o, .claim = -1};
-    stop_open(0, 0);
-    status st = selection_open(o, folders, count, &w.rows);
-    if (st == STATUS_OK)
-        st = make(&w, identity);
+    work w = {.o = o, .from = from, .claim = -1};
+    status st = make(&w, identity);
     spill_writer_free(w.spill);
     spill_free(w.runs);
     output_free(&w.out);
     rowfile_meta_free(&w.meta);
-    selection_free(w.rows);
+    free(w.inputs);
     free(w.folder);
     file_release_folder(&w.claim);
     made_folder_end(&w.made, st != STATUS_OK);

@@ -257,13 +257,13 @@ status selection_count(selection *s)
     return comm_agree(permutation_remember(&s->order));
 }
 
-static status take_row(selection *s, int64_t index, int64_t position, selection_take take, void *job)
+static status take_row(selection *s, int64_t index, int64_t position, row_send send, void *job)
 {
     rowfile_row r;
     TRY(rowfile_read_row_unhashed(s->file, index, &r));
     r.source = s->source_map[r.source];
     r.lang = s->lang_map[r.lang];
-    return take(job, position, &r);
+    return send(job, position, &r);
 }
 
 /* Positions of the kept rows from the one `kept` on, as many of the unit as there is room for. */
@@ -277,7 +277,7 @@ static void find_positions(const selection *s, const unit *u, int64_t kept, int6
             position[i] = kept + i;
 }
 
-status selection_visit(selection *s, int64_t index, selection_wants wants, selection_take take, void *job)
+status selection_visit(selection *s, int64_t index, row_wanted wanted, row_send send, void *job)
 {
     const unit *u = &s->unit[index];
     int64_t counts[COUNTS] = {0}, kept = u->before, positions[POSITIONS];
@@ -297,8 +297,8 @@ status selection_visit(selection *s, int64_t index, selection_wants wants, selec
             find_positions(s, u, kept, positions);
         int64_t position = positions[place];
         kept++;
-        if (position < s->chosen && wants(job, position))
-            TRY(take_row(s, u->first + i, position, take, job));
+        if (position < s->chosen && wanted(job, position))
+            TRY(take_row(s, u->first + i, position, send, job));
     }
     if (s->filters && kept != u->before + u->kept)
         return fail(STATUS_INPUT, "%s: changed while it was read; run the same command again", s->part[u->part].path);

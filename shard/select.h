@@ -3,7 +3,7 @@
  *     selection *s;
  *     TRY(selection_open(o, folders, count, &s));           // collective: manifests and descriptions
  *     TRY(selection_count(s));                              // collective: one pass over the columns that the filters ask for
- *     for (u = first; u < end; u++) TRY(selection_visit(s, u, take, job));     // local: every chosen row of unit u with its position
+ *     for (u = first; u < end; u++) TRY(selection_visit(s, u, wanted, send, job));     // local: every chosen row of unit u with its position
  *     selection_free(s);
  *
  * A unit is at most ROWFILE_CHUNK rows of one part; units are dealt to ranks in runs.
@@ -11,8 +11,7 @@
 #ifndef FRETSAW_SHARD_SELECT_H
 #define FRETSAW_SHARD_SELECT_H
 
-#include "shard/shard.h"
-#include "store/rowfile.h"
+#include "shard/place.h"
 
 typedef struct selection selection;
 
@@ -34,11 +33,7 @@ int64_t selection_bytes(const selection *s); /* what the chosen rows take in mem
 /* Units of this rank: [*first, *end). */
 void selection_units(const selection *s, int64_t *first, int64_t *end);
 
-/* Asked first, by position alone, so that rows nobody wants are not read. */
-typedef bool (*selection_wants)(void *job, int64_t position);
-/* `r` has source and language as indices into the merged description; valid during the call. */
-typedef status (*selection_take)(void *job, int64_t position, const rowfile_row *r);
-status selection_visit(selection *s, int64_t unit, selection_wants wants, selection_take take, void *job);
+status selection_visit(selection *s, int64_t unit, row_wanted wanted, row_send send, void *job);
 /* Rows that visit has passed over or handed out so far, for progress. */
 int64_t selection_visited(const selection *s);
 

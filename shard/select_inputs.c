@@ -4,43 +4,12 @@
 
 #include "common/comm.h"
 #include "common/files.h"
-#include "common/hash.h"
+#include "shard/inputs.h"
 #include "shard/repeats.h"
 #include "shard/select_inside.h"
-#include "store/manifest.h"
 #include "store/meta.h"
 
 /* ---- inputs ---- */
-
-/* A path's last name, whatever slashes it ends with. */
-static void base_name(const char *folder, char *to, size_t bytes)
-{
-    size_t n = strlen(folder);
-    while (n > 1 && folder[n - 1] == '/')
-        n--;
-    size_t from = n;
-    while (from > 0 && folder[from - 1] != '/')
-        from--;
-    snprintf(to, bytes, "%.*s", (int)(n - from), folder + from);
-}
-
-/* The rows' identity leaves out their numbers and sources: these follow from what the folder was made of, which is hashed beside it. */
-static status add_input_line(selection *s, const char *what, const char *folder, const manifest *m)
-{
-    char name[256], hex[HASH_HEX], *text;
-    hash_sha256 *h;
-    TRY(hash_sha256_begin(&h));
-    hash_sha256_add(h, m->inputs, strlen(m->inputs) + 1);
-    hash_sha256_add(h, m->identity, strlen(m->identity));
-    hash_sha256_end(h, hex);
-    base_name(folder, name, sizeof name);
-    if (asprintf(&text, "%s%s%s%s rows=%lld data=%s made=%s", s->inputs ? s->inputs : "", s->inputs ? "\n" : "", what, name, (long long)m->rows,
-                 m->data_identity, hex) < 0)
-        return fail(STATUS_RESOURCE, "out of memory: the list of inputs");
-    free(s->inputs);
-    s->inputs = text;
-    return STATUS_OK;
-}
 
 static status add_units(selection *s, int64_t rows)
 {
@@ -61,7 +30,7 @@ static status add_folder(selection *s, const char *folder)
     TRY_DONE(st);
     if (s->meta.tokenizer)
         TRY_DONE(meta_same_tokenizer(s->meta.tokenizer, m.tokenizer, folder));
-    TRY_DONE(add_input_line(s, "", folder, &m));
+    TRY_DONE(inputs_add(&s->inputs, "", folder, &m));
     TRY_DONE(memory_grow(&s->part, (size_t)(s->parts + m.files) * sizeof *s->part, "the list of parts"));
     for (int64_t i = 0; i < m.files; i++) {
         s->part[s->parts] = (part){.rows = m.file[i].rows, .tokens = m.file[i].tokens};
@@ -201,7 +170,7 @@ status selection_open_inputs(selection *s, char *const *folders, int64_t count)
             break;
         st = repeats_comparable(s->meta.tokenizer, m.tokenizer, s->o->exclude.item[i]);
         if (st == STATUS_OK)
-            st = add_input_line(s, "without ", s->o->exclude.item[i], &m);
+            st = inputs_add(&s->inputs, "without ", s->o->exclude.item[i], &m);
         manifest_free(&m);
     }
     TRY(comm_agree(st));
