@@ -1,5 +1,5 @@
 #!/bin/sh
-# CSV to shards, preprocess and shard on one and two ranks, beside pandas with nanotoken and with the Rust tokenizers of transformers; the peak
+# CSV to shards, by preprocess and shard and by preprocess --shards alone, on one and two ranks, beside pandas with nanotoken and with the Rust tokenizers of transformers; the peak
 # memory of each rank and of all, which --memory 300M bounds whatever TIMES is.
 #     bench/preprocess.sh [TIMES [PEER...]]      TIMES: how often comments/train.csv is repeated (10); PEER: nano hf (both) or none
 # All of it is done FRETSAW_ROUNDS times (1), the sides in turns, and of each the fastest round counts.
@@ -55,7 +55,7 @@ def seconds(words):
     subprocess.run(noted + words, check=True, stdout=subprocess.DEVNULL)
     return time.perf_counter() - begin
 
-small = [w.replace("/in.csv", "/few.csv").replace("/tokens", "/few-tokens").replace("/shards", "/few-shards") for w in command]
+small = [w.replace("/in.csv", "/few.csv").replace("/tokens", "/few-tokens").replace("/shards", "/few-shards").replace("/direct", "/few-direct") for w in command]
 start = seconds(small)
 whole = seconds(command)
 peaks = [float(open(f"{work}/peak-{r}").read()) for r in range(int(ranks))]
@@ -66,9 +66,11 @@ PYTHON
 
 for round in $(seq "${FRETSAW_ROUNDS:-1}"); do
     for ranks in 1 2; do
-        rm -rf "$work/tokens" "$work/shards" "$work/few-tokens" "$work/few-shards"
+        rm -rf "$work/tokens" "$work/shards" "$work/direct" "$work"/few-*/
         run preprocess $ranks "$build/bin/preprocess" --quiet --memory 300M --vocab "$vocab" --out "$work/tokens" "$csv"
         run shard $ranks "$build/bin/shard" --quiet --memory 300M --shards 8 --out "$work/shards" "$work/tokens"
+        run direct $ranks "$build/bin/preprocess" --quiet --memory 300M --shards 8 --vocab "$vocab" --out "$work/direct/tokens" "$csv"
+        diff -r "$work/shards" "$work/direct/tokens" >/dev/null || { echo "preprocess.sh: the shards of the two ways differ" >&2; exit 6; }
     done
     for peer in "$@"; do
         [ "$peer" != none ] || continue

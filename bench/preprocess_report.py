@@ -48,27 +48,36 @@ def seconds_of(stages):
     return sum(s["seconds"] - s["start"] for s in stages.values())
 
 
-def main():
-    runs = {}
+WAYS = {"preprocess and shard": ("preprocess", "shard"), "preprocess --shards": ("direct",)}
+
+
+def fastest_rounds():
+    """{way: {ranks: its stages in the fastest round}}."""
+    rounds, best = {}, {way: {} for way in WAYS}
     with open(os.path.join(folder, "times.json")) as f:
         for line in f:
             one = json.loads(line)
-            rounds = runs.setdefault(one["ranks"], [])
+            all_of = rounds.setdefault(one["ranks"], [])
             if one["stage"] == "preprocess":
-                rounds.append({})
-            rounds[-1][one["stage"]] = one
-    best = {}
-    for ranks in sorted(runs):
-        stages = min(runs[ranks], key=seconds_of)
-        best[ranks] = seconds_of(stages)
-        each = ", ".join(f"{name} {s['seconds'] - s['start']:.2f} s and {s['start']:.2f} s of start-up (peak {max(s['memory']):.0f} MB a rank, {sum(s['memory']):.0f} MB in all)"
-                         for name, s in stages.items())
-        print(f"fretsaw np={ranks}: {best[ranks]:.2f} s: {each}")
-    if 1 in best and 2 in best:
-        print(f"np=2 is {best[1] / best[2]:.2f} x np=1")
+                all_of.append({})
+            all_of[-1][one["stage"]] = one
+    for ranks in sorted(rounds):
+        for way, names in WAYS.items():
+            best[way][ranks] = min(({n: r[n] for n in names} for r in rounds[ranks]), key=seconds_of)
+    return best
+
+
+def main():
+    best = fastest_rounds()
+    for way in WAYS:
+        for ranks, stages in best[way].items():
+            each = ", ".join(f"{name} {s['seconds'] - s['start']:.2f} s and {s['start']:.2f} s of start-up (peak {max(s['memory']):.0f} MB a rank, {sum(s['memory']):.0f} MB in all)"
+                             for name, s in stages.items())
+            print(f"{way} np={ranks}: {seconds_of(stages):.2f} s: {each}")
+        if 1 in best[way] and 2 in best[way]:
+            print(f"{way}: np=2 is {seconds_of(best[way][1]) / seconds_of(best[way][2]):.2f} x np=1")
     stored, whole, cut = sizes_of_shards()
     print(f"fretsaw files: {whole / 1e6:.1f} MB, of it ids + offsets + labels {stored / 1e6:.1f} MB uncut, {cut / 1e6:.1f} MB cut at {longest}")
-    fastest = min(best.values())
     peers = {}
     for path in sorted(glob.glob(os.path.join(folder, "peer-*.json"))):
         peers.setdefault(os.path.basename(path).split("-")[1], []).append(json.load(open(path)))
@@ -76,7 +85,9 @@ def main():
         peer = min(peers[name], key=lambda p: p["seconds"])
         print(f"pandas + {name}: {peer['rows']} rows, {peer['seconds']:.2f} s and {peer['start']:.2f} s of start-up, peak {peer['memory']:.0f} MB, "
               f"file {peer['file'] / 1e6:.1f} MB, ids + offsets + labels {peer['sets'] / 1e6:.1f} MB")
-        print(f"    fretsaw is {peer['seconds'] / fastest:.2f} x as fast; sets of the same length {cut / peer['sets']:.3f} of theirs, whole files {whole / peer['file']:.3f}")
+        for way in WAYS:
+            print(f"    {way} is {peer['seconds'] / min(map(seconds_of, best[way].values())):.2f} x as fast")
+        print(f"    sets of the same length {cut / peer['sets']:.3f} of theirs, whole files {whole / peer['file']:.3f}")
 
 
 main()

@@ -11,14 +11,12 @@ enum { BLOCK = 65536 };
 
 typedef sort_pair duplicate_entry; /* key: the text's hash; value: that of its labels, 0 where it has none */
 
-typedef struct duplicate_round {
-    const token_parts *p;
+struct duplicate_sink {
+    const duplicates_job *job;
     uint64_t number, count;   /* this round of how many */
     size_t *to, *from, *next; /* bytes for and from each rank; where the next entry for a rank goes */
-    duplicate_entry *send;              /* NULL while counting */
-    uint64_t *hashes;         /* BLOCK */
-    float *labels;            /* BLOCK x C */
-} duplicate_round;
+    duplicate_entry *send;    /* NULL while counting */
+};
 
 /* Which of `count` equal ranges of 64-bit values. */
 static uint64_t range_of(uint64_t value, uint64_t count)
@@ -26,47 +24,23 @@ static uint64_t range_of(uint64_t value, uint64_t count)
     return (uint64_t)((unsigned __int128)value * count >> 64);
 }
 
-static uint64_t labels_hash(const float *labels, int64_t count)
+uint64_t duplicates_labels(const float *label, int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
-        if (labels[i] == labels[i])
-            return hash_xxh3(labels, (size_t)count * sizeof *labels) | 1;
+        if (label[i] == label[i])
+            return hash_xxh3(label, (size_t)count * sizeof *label) | 1;
     return 0;
 }
 
-/* Counts, or places, the entries of one part that belong to this round. */
-static status take_part(duplicate_round *r, rowfile *f)
+void duplicates_give(duplicate_sink *r, uint64_t text_hash, uint64_t labels)
 {
-    int64_t rows = rowfile_rows(f), labels = rowfile_get_meta(f)->labels;
-    for (int64_t first = 0; first < rows; first += BLOCK) {
-        int64_t n = rows - first < BLOCK ? rows - first : BLOCK;
-        TRY(rowfile_read_text_hashes(f, first, n, r->hashes));
-        if (r->send)
-            TRY(rowfile_read_labels(f, first, n, r->labels));
-        for (int64_t i = 0; i < n; i++) {
-            uint64_t h = r->hashes[i];
-            if (range_of(h, r->count) != r->number)
-                continue;
-            uint64_t to = range_of(h << 32 | h >> 32, (uint64_t)comm_size()); /* other bits than the round's */
-            if (r->send)
-                r->send[r->next[to]++] = (duplicate_entry){h, labels_hash(r->labels + i * labels, labels)};
-            else
-                r->to[to] += sizeof(duplicate_entry);
-        }
-    }
-    return STATUS_OK;
-}
-
-static status take_all(duplicate_round *r)
-{
-    for (int64_t i = comm_rank(); i < r->p->count; i += comm_size()) {
-        rowfile *f;
-        TRY(rowfile_open(r->p->part[i].path, &f));
-        status st = take_part(r, f);
-        rowfile_free(f);
-        TRY(st);
-    }
-    return STATUS_OK;
+    if (range_of(text_hash, r->count) != r->number)
+        return;
+    uint64_t to = range_of(text_hash << 32 | text_hash >> 32, (uint64_t)comm_size()); /* other bits than the round's */
+    if (r->send)
+        r->send[r->next[to]++] = (duplicate_entry){text_hash, labels};
+    else
+        r->to[to] += sizeof(duplicate_entry);
 }
 
 static void count_groups(duplicate_entry *e, size_t n, duplicate_counts *out)
@@ -87,14 +61,14 @@ static void count_groups(duplicate_entry *e, size_t n, duplicate_counts *out)
     }
 }
 
-static status run_round(duplicate_round *r, duplicate_counts *out)
+static status run_round(duplicate_sink *r, duplicate_counts *out)
 {
     size_t ranks = (size_t)comm_size(), sent = 0, received = 0;
     size_t *table = NULL;
     duplicate_entry *got = NULL;
     memset(r->to, 0, ranks * sizeof *r->to);
     r->send = NULL;
-    status st = take_all(r);
+    status st = r->job->each(r->job->with, r->send != NULL, r);
     if (st == STATUS_OK)
         st = memory_new(&table, ranks * ranks * sizeof *table, "the exchange of text hashes");
     TRY_DONE(comm_agree(st));
@@ -109,7 +83,7 @@ static status run_round(duplicate_round *r, duplicate_counts *out)
     if (st == STATUS_OK)
         st = memory_new(&got, received, "text hashes");
     if (st == STATUS_OK)
-        st = take_all(r);
+        st = r->job->each(r->job->with, r->send != NULL, r);
     TRY_DONE(comm_agree(st));
     comm_exchange(r->send, r->to, got, r->from);
     count_groups(got, received / sizeof(duplicate_entry), out);
@@ -120,17 +94,13 @@ done:
     return st;
 }
 
-status duplicates_count(const token_parts *p, int64_t rows, int64_t memory, duplicate_counts *out)
+status duplicates_count(const duplicates_job *job, duplicate_counts *out)
 {
-    size_t ranks = (size_t)comm_size(), labels = (size_t)p->job->checked->labels;
-    uint64_t need = 2 * (uint64_t)rows * sizeof(duplicate_entry) / ranks, half = (uint64_t)memory / 2;
-    duplicate_round r = {.p = p, .count = 1 + need / half};
+    size_t ranks = (size_t)comm_size();
+    uint64_t need = 2 * (uint64_t)job->rows * sizeof(duplicate_entry) / ranks, half = (uint64_t)job->memory / 2;
+    duplicate_sink r = {.job = job, .count = 1 + need / half};
     *out = (duplicate_counts){0};
     status st = memory_new(&r.to, 3 * ranks * sizeof *r.to, "the exchange of text hashes");
-    if (st == STATUS_OK)
-        st = memory_new(&r.hashes, BLOCK * sizeof *r.hashes, "text hashes");
-    if (st == STATUS_OK)
-        st = memory_new(&r.labels, BLOCK * (labels + 1) * sizeof *r.labels, "labels");
     TRY_DONE(comm_agree(st));
     r.from = r.to + ranks;
     r.next = r.from + ranks;
@@ -141,7 +111,54 @@ status duplicates_count(const token_parts *p, int64_t rows, int64_t memory, dupl
     *out = (duplicate_counts){.rows = sums[0], .texts = sums[1], .conflicts = sums[2]};
 done:
     free(r.to);
-    free(r.hashes);
-    free(r.labels);
+    return st;
+}
+
+/* ---- of parts ---- */
+
+typedef struct part_texts {
+    const token_parts *p;
+    uint64_t *hash; /* BLOCK */
+    float *label;   /* BLOCK x C */
+} part_texts;
+
+static status give_part(part_texts *t, rowfile *f, bool labelled, duplicate_sink *sink)
+{
+    int64_t rows = rowfile_rows(f), labels = rowfile_get_meta(f)->labels;
+    for (int64_t first = 0; first < rows; first += BLOCK) {
+        int64_t n = rows - first < BLOCK ? rows - first : BLOCK;
+        TRY(rowfile_read_text_hashes(f, first, n, t->hash));
+        if (labelled)
+            TRY(rowfile_read_labels(f, first, n, t->label));
+        for (int64_t i = 0; i < n; i++)
+            duplicates_give(sink, t->hash[i], labelled ? duplicates_labels(t->label + i * labels, labels) : 0);
+    }
+    return STATUS_OK;
+}
+
+static status give_parts(void *with, bool labelled, duplicate_sink *sink)
+{
+    part_texts *t = with;
+    for (int64_t i = comm_rank(); i < t->p->count; i += comm_size()) {
+        rowfile *f;
+        TRY(rowfile_open(t->p->part[i].path, &f));
+        status st = give_part(t, f, labelled, sink);
+        rowfile_free(f);
+        TRY(st);
+    }
+    return STATUS_OK;
+}
+
+status duplicates_of_parts(const token_parts *p, int64_t rows, int64_t memory, duplicate_counts *out)
+{
+    part_texts t = {.p = p};
+    status st = memory_new(&t.hash, BLOCK * sizeof *t.hash, "text hashes");
+    if (st == STATUS_OK)
+        st = memory_new(&t.label, BLOCK * (size_t)(p->job->checked->labels + 1) * sizeof *t.label, "labels");
+    st = comm_agree(st);
+    if (st == STATUS_OK)
+        st = duplicates_count(&(duplicates_job){.rows = rows, .memory = memory, .each = give_parts, .with = &t}, out);
+    free(t.hash);
+    free(t.label);
     return st;
 }

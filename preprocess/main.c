@@ -11,13 +11,16 @@
 #include "preprocess/clean.h"
 #include "preprocess/stage.h"
 #include "preprocess/view.h"
+#include "shard/settings.h"
 
 static struct {
     const char *vocab, *out, *unlabelled;
     option_list id, text, lang, labels, fill, clean;
     bool lang_given, labels_given, fill_given;
     int lower, match, na, csv;
-    int64_t split, memory, report_length, time_limit;
+    int64_t split, memory, report_length, time_limit, shards, sample, seed;
+    int shuffle;
+    bool sample_given, seed_given, shuffle_given;
 } o;
 
 enum { NA_PANDAS, NA_KEEP, NA_PANDAS1 };
@@ -52,25 +55,36 @@ static const option table[] = {
     {.name = "clean", .type = OPTION_LIST, .kind = OPTION_IDENTITY, .field = &o.clean, .fallback = "none", .group = "Input", .unit = "A,B,...",
      .help = "change the texts first, by any of: entities (HTML's, such as &amp;), urls, mentions (@name), ips (numeric addresses) taken out, repeats "
              "(of three or more of one character two stay)"},
-    {.name = "out", .type = OPTION_TEXT, .field = &o.out, .group = "Output", .unit = "FOLDER", .help = "where the parts and manifest.json go (required)"},
+    {.name = "out", .type = OPTION_TEXT, .field = &o.out, .group = "Output", .unit = "FOLDER", .help = "where the parts, or with --shards the shards, and manifest.json go (required)"},
     {.name = "split", .type = OPTION_SIZE, .kind = OPTION_IDENTITY, .field = &o.split, .fallback = "64M", .min = 1, .max = 0x1p50, .group = "Output",
      .help = "bytes of CSV behind each part"},
     {.name = "report-length", .type = OPTION_INT, .field = &o.report_length, .fallback = "192", .min = 3, .max = 1e9, .group = "Output", .unit = "N",
      .help = "maximum length, [CLS] and [SEP] included, that the report counts longer rows for"},
+    /* Of these the shards' own identity tells, which shard's table makes. */
+    {.name = "shards", .type = OPTION_INT, .field = &o.shards, .fallback = "0", .max = 99999, .group = "Straight to shards", .unit = "N",
+     .help = "write this many shards, the same bytes as shard makes of the parts, and no parts; 0: parts. Who must stop and go on amid the reading, or wants "
+             "shard's filters, makes parts"},
+    {.name = "sample", .type = OPTION_INT, .field = &o.sample, .fallback = "0", .max = 4e18, .given = &o.sample_given, .group = "Straight to shards",
+     .unit = "N", .help = "with --shards: only the first N rows of the final order; 0 takes all"},
+    {.name = "seed", .type = OPTION_INT, .field = &o.seed, .fallback = "42", .max = 9e18, .given = &o.seed_given, .group = "Straight to shards", .unit = "N",
+     .help = "with --shards: of the global shuffle"},
+    {.name = "shuffle", .type = OPTION_CHOICE, .field = &o.shuffle, .choices = "yes|no", .fallback = "yes", .given = &o.shuffle_given,
+     .group = "Straight to shards", .help = "with --shards: no keeps the order of the inputs"},
     {.name = "memory", .type = OPTION_SIZE, .field = &o.memory, .fallback = "1G", .min = 64 * 1024, .max = 0x1p50, .group = "Execution",
-     .help = "memory a rank for reading; a field may fill half of it"},
+     .help = "memory a rank for reading, with --shards for all; a field may fill half of it"},
     {.name = "time-limit", .type = OPTION_SECONDS, .field = &o.time_limit, .fallback = "0", .group = "Execution",
-     .help = "stop with exit code 75 after this time, whole parts kept; 0: none"},
+     .help = "stop with exit code 75 after this time, whole parts or shards kept; 0: none"},
     {0},
 };
 
 static const option_program about = {
     .name = "preprocess",
-    .purpose = "Turns comment CSVs into parts of tokens.",
+    .purpose = "Turns comment CSVs into parts of tokens, or straight into shards.",
     .usage = "CSV...",
     .examples = "  preprocess --vocab mbert/ --out tokens/train train.csv more.csv\n"
                 "  preprocess --vocab mbert/ --out tokens/train train.csv.gz more.csv.zst     (known by their content; one rank unpacks each)\n"
                 "  mpirun -np 8 preprocess --vocab mbert/ --out tokens/train train.csv\n"
+                "  preprocess --vocab mbert/ --out shards/train --shards 64 --sample 200000 train.csv     (what shard would make of tokens/train)\n"
                 "  preprocess view --vocab mbert/ \"A text to look at.\"      (preprocess view --help)\n",
 };
 
@@ -130,8 +144,31 @@ static status run_view(const option_list *words)
     return comm_rank() == 0 ? view_run(&view, stdout) : STATUS_OK;
 }
 
-/* The options as the stage wants them; *identity is the caller's to free. */
-static status set_stage(const option_list *words, stage_options *stage, char **identity)
+/* Shards are what shard's own options say, so those are asked. */
+static status set_shards(stage_options *stage, char **identity)
+{
+    static shard_options shards;
+    char number[3][24], *words[] = {(char[]){"shard"}, (char[]){"--shards"}, number[0], (char[]){"--sample"}, number[1], (char[]){"--seed"}, number[2],
+                                    (char[]){"--shuffle"}, o.shuffle == SHUFFLE_YES ? (char[]){"yes"} : (char[]){"no"}, NULL};
+    if (o.shards == 0) {
+        const char *given = o.sample_given ? "sample" : o.seed_given ? "seed" : o.shuffle_given ? "shuffle" : NULL;
+        return given ? fail(STATUS_USAGE, "--%s is of shards; give --shards N, or leave it to shard", given) : STATUS_OK;
+    }
+    snprintf(number[0], sizeof number[0], "%lld", (long long)o.shards);
+    snprintf(number[1], sizeof number[1], "%lld", (long long)o.sample);
+    snprintf(number[2], sizeof number[2], "%lld", (long long)o.seed);
+    TRY(settings_parse_shard(words, sizeof words / sizeof *words - 1));
+    TRY(options_text(&shard_program, shard_table, true, identity));
+    shards = shard_settings.make;
+    shards.out = o.out;
+    shards.memory = o.memory;
+    stage->shards = &shards;
+    stage->shards_identity = *identity;
+    return STATUS_OK;
+}
+
+/* The options as the stage wants them; the identities are the caller's to free. */
+static status set_stage(const option_list *words, stage_options *stage, char **identity, char **shards_identity)
 {
     *stage = (stage_options){
         .inputs = words->item, .input_count = (int64_t)words->count, .vocab = o.vocab, .out = o.out, .split_bytes = o.split, .fill = o.fill,
@@ -143,7 +180,7 @@ static status set_stage(const option_list *words, stage_options *stage, char **i
     stage->dialect = o.csv ? CSV_PANDAS : CSV_STRICT;
     stage->rules.columns.first_counts = o.csv;
     if (!o.vocab || !o.out)
-        return fail(STATUS_USAGE, "--%s is missing; name the %s", o.vocab ? "out" : "vocab", o.vocab ? "folder for the parts" : "vocabulary's folder or file");
+        return fail(STATUS_USAGE, "--%s is missing; name the %s", o.vocab ? "out" : "vocab", o.vocab ? "folder for what is made" : "vocabulary's folder or file");
     TRY(file_check_output_folder(o.out));
     if (o.na == NA_KEEP && o.fill_given)
         return fail(STATUS_USAGE, "--fill has no use with --na keep, which takes no text as missing; leave one of them out");
@@ -154,23 +191,24 @@ static status set_stage(const option_list *words, stage_options *stage, char **i
     TRY(clean_read_list(&o.clean, &stage->tokenizer.clean));
     TRY(options_text(&about, table, true, identity));
     stage->identity = *identity;
-    return STATUS_OK;
+    return set_shards(stage, shards_identity);
 }
 
 static status run(const option_list *words)
 {
     stage_options stage;
-    char *identity = NULL;
+    char *identity = NULL, *shards_identity = NULL;
     if (words->count && strcmp(words->item[0], "view") == 0)
         return comm_agree(run_view(words));
-    status st = comm_agree(set_stage(words, &stage, &identity));
+    status st = comm_agree(set_stage(words, &stage, &identity, &shards_identity));
     if (st == STATUS_OK) {
         stop_open(o.time_limit, 60);
         st = stage_run(&stage, stdout);
     }
-    if (st == STATUS_STOPPED)
+    if (st == STATUS_STOPPED && !o.shards) /* shards tell themselves */
         log_warn("stopped (%s); whole parts are kept: run the same command again", stop_wanted() ? stop_reason() : "another rank was asked to");
     free(identity);
+    free(shards_identity);
     return st;
 }
 

@@ -8,25 +8,20 @@
 #include "common/comm.h"
 #include "common/files.h"
 #include "common/log.h"
-#include "common/stop.h"
 #include "preprocess/aside.h"
+#include "preprocess/reading.h"
 
 enum { ASIDE_TAG = 77 };
-static const uint64_t step_bytes = 8 << 20; /* of CSV between two looks at whether to stop */
 
 /* What a rank writes with. */
 typedef struct part_worker {
     token_parts *p;
     survey *counts;
-    row_maker *maker;
+    reading read;
     rowfile_writer *writer; /* of the part in hand, or NULL */
     aside *aside;           /* of another rank's part, or NULL */
     int64_t rows;           /* of the part in hand */
     int64_t *first;         /* ranks + 1: the pieces of each rank */
-    uint64_t done, looked;  /* bytes behind us; of them at the last look */
-    bool stopped;           /* asked to stop, or another rank cannot go on */
-    progress *shown;
-    int64_t shown_all;
 } part_worker;
 
 status parts_plan(const parts_job *job, token_parts *out)
@@ -167,9 +162,9 @@ static status find_whole(part_worker *w)
             rowfile_free(f);
         }
         if (st == STATUS_OK)
-            st = rows_begin(w->maker, s->first_piece, s->first_piece + s->pieces);
+            st = rows_begin(w->read.maker, s->first_piece, s->first_piece + s->pieces);
         if (st == STATUS_OK)
-            st = rows_count(w->maker);
+            st = rows_count(w->read.maker);
         ++*w->counts->kept_parts;
     }
     return st;
@@ -195,20 +190,6 @@ static status share(token_parts *p)
 
 /* ---- one rank's work ---- */
 
-static bool goes_on(part_worker *w)
-{
-    if (w->stopped || w->done < w->looked + step_bytes)
-        return !w->stopped;
-    w->looked = w->done;
-    progress_set(w->shown, (int64_t)w->done * comm_size() < w->shown_all ? (int64_t)w->done * comm_size() : w->shown_all, "");
-    w->stopped = comm_flag_seen();
-    if (stop_wanted()) {
-        comm_flag_raise();
-        w->stopped = true;
-    }
-    return !w->stopped;
-}
-
 static status write_row(void *job, const rowfile_row *r, int64_t unknown)
 {
     part_worker *w = job;
@@ -217,25 +198,9 @@ static status write_row(void *job, const rowfile_row *r, int64_t unknown)
     return rowfile_append(w->writer, r);
 }
 
-/* The rows of a run of pieces: to the part in hand, or set aside. */
-static status read_run(part_worker *w, int64_t first, int64_t end)
+static status set_row_aside(void *job, const rowfile_row *r, int64_t unknown)
 {
-    const csv_split *piece = w->p->job->splits->piece;
-    uint64_t begin = w->done, from = piece[first].from;
-    rowfile_row row;
-    int64_t unknown;
-    bool more = true;
-    TRY(rows_begin(w->maker, first, end));
-    while (goes_on(w)) {
-        TRY(rows_next(w->maker, &row, &unknown, &more));
-        if (!more)
-            break;
-        TRY(w->aside ? aside_add(w->aside, &row, unknown) : write_row(w, &row, unknown));
-        uint64_t at = rows_byte(w->maker);
-        w->done = begin + (at > from ? at - from : 0); /* a record of the pandas dialect may begin before the piece that it is counted in */
-    }
-    w->done = begin + (piece[end - 1].to - from);
-    return STATUS_OK;
+    return aside_add(((part_worker *)job)->aside, r, unknown);
 }
 
 /* A rank's run within a part; false: it has none. */
@@ -274,7 +239,7 @@ static status tell(int64_t *good, int other, bool send)
 static status set_aside(part_worker *w, const token_part *one, int64_t first, int64_t end)
 {
     TRY(aside_create(one->path, comm_rank(), w->p->job->checked->labels, &w->aside));
-    TRY(read_run(w, first, end));
+    TRY(reading_run(&w->read, first, end, set_row_aside, w));
     aside *a = w->aside;
     w->aside = NULL;
     return aside_close(a);
@@ -294,7 +259,7 @@ static status help(part_worker *w)
             break;
         if (st == STATUS_OK)
             st = set_aside(w, one, first, end);
-        good = st == STATUS_OK && !w->stopped;
+        good = st == STATUS_OK && !w->read.stopped;
         if (!good)
             aside_remove(one->path, comm_rank());
         status told = tell(&good, owner, true);
@@ -315,8 +280,8 @@ static status take_help(part_worker *w, const token_part *one)
         status told = tell(&good, rank, false);
         st = st == STATUS_OK ? told : st;
         if (!good)
-            w->stopped = true; /* that rank says why */
-        if (st == STATUS_OK && !w->stopped)
+            w->read.stopped = true; /* that rank says why */
+        if (st == STATUS_OK && !w->read.stopped)
             st = aside_take(one->path, rank, w->p->job->checked->labels, write_row, w);
         else
             aside_remove(one->path, rank);
@@ -333,16 +298,16 @@ static status write_part(part_worker *w, token_part *one, int64_t first, int64_t
     if (st == STATUS_OK)
         rowfile_pack_quickly(w->writer);
     if (st == STATUS_OK)
-        st = read_run(w, first, end);
+        st = reading_run(&w->read, first, end, write_row, w);
     if (st != STATUS_OK)
-        w->stopped = true; /* the helpers' rows are removed, not taken */
+        w->read.stopped = true; /* the helpers' rows are removed, not taken */
     status helped = take_help(w, one);
     st = st == STATUS_OK ? helped : st;
     rowfile_writer *writer = w->writer;
     w->writer = NULL;
-    if (st == STATUS_OK && !w->stopped && w->rows != splits_rows(&w->p->job->splits->split[one->split]))
-        st = rows_changed(w->maker);
-    if (st == STATUS_OK && !w->stopped)
+    if (st == STATUS_OK && !w->read.stopped && w->rows != splits_rows(&w->p->job->splits->split[one->split]))
+        st = rows_changed(w->read.maker);
+    if (st == STATUS_OK && !w->read.stopped)
         return rowfile_close(writer, &one->summary);
     rowfile_abandon(writer);
     return st;
@@ -356,10 +321,10 @@ static status write_mine(part_worker *w)
         int64_t first, end;
         if (one->kept || !run_of(w, one, comm_rank(), &first, &end) || owner_of(w, one) != comm_rank())
             continue;
-        if (st == STATUS_OK && !w->stopped) {
+        if (st == STATUS_OK && !w->read.stopped) {
             st = write_part(w, one, first, end);
         } else { /* what others set aside for it is of no use */
-            w->stopped = true;
+            w->read.stopped = true;
             status helped = take_help(w, one);
             st = st == STATUS_OK ? helped : st;
         }
@@ -388,7 +353,7 @@ static void add_taking(const part_worker *w, uint64_t *busy)
             if (run_of(w, one, rank, &first, &end))
                 busy[owner] += (piece[end - 1].to - piece[first].from) / 4 * 3;
         /* Not so much that nothing is left for it to read: then the part would be another's. */
-        uint64_t most = (uint64_t)w->shown_all / (uint64_t)comm_size() / 16 * 15;
+        uint64_t most = (uint64_t)w->read.all / (uint64_t)comm_size() / 16 * 15;
         busy[owner] = busy[owner] < most ? busy[owner] : most;
     }
 }
@@ -412,7 +377,7 @@ static status deal(part_worker *w)
             if (w->p->part[i].kept)
                 continue;
             memset(skip + split->first_piece, false, (size_t)split->pieces * sizeof *skip);
-            w->shown_all += (int64_t)(split->to - split->from);
+            w->read.all += (int64_t)(split->to - split->from);
         }
         splits_deal(s, skip, busy, comm_size(), w->first);
         add_taking(w, busy);
@@ -431,27 +396,27 @@ static status write_all(part_worker *w)
     for (int64_t i = 0; i < w->p->count; i++)
         w->p->part[i].kept = w->p->part[i].told;
     TRY(comm_agree(deal(w)));
-    w->shown = progress_begin("tokenize", "bytes", w->shown_all);
+    w->read.shown = progress_begin("tokenize", "bytes", w->read.all);
     st = comm_agree(write_mine(w));
-    if (st == STATUS_OK && !w->stopped)
-        progress_set(w->shown, w->shown_all, NULL);
-    progress_end(w->shown);
+    if (st == STATUS_OK && !w->read.stopped)
+        progress_set(w->read.shown, w->read.all, NULL);
+    progress_end(w->read.shown);
     TRY(st);
-    return comm_any(w->stopped) ? STATUS_STOPPED : share(w->p);
+    return comm_any(w->read.stopped) ? STATUS_STOPPED : share(w->p);
 }
 
 status parts_write(token_parts *p, survey *counts)
 {
-    part_worker w = {.p = p, .counts = counts};
+    part_worker w = {.p = p, .counts = counts, .read = {.splits = p->job->splits}};
     status st = comm_rank() == 0 ? remove_strays(p) : STATUS_OK;
     if (st == STATUS_OK)
-        st = rows_create(p->job, counts, &w.maker);
+        st = rows_create(p->job, counts, &w.read.maker);
     st = comm_agree(st);
     if (st == STATUS_OK)
         st = write_all(&w);
     for (int64_t i = 0; st != STATUS_OK && comm_rank() == 0 && i < p->count; i++)
         rowfile_forget_hashes(p->part[i].path);
-    rows_free(w.maker);
+    rows_free(w.read.maker);
     free(w.first);
     return st;
 }

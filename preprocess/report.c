@@ -7,7 +7,6 @@
 #include "common/count.h"
 #include "common/files.h"
 #include "common/log.h"
-#include "preprocess/duplicates.h"
 
 /* Of tokens [UNK] above which a vocabulary hardly belongs to the texts: a multilingual one has 0.1 to 0.5% on comments of 17 languages,
  * an English one 6 to 15%. */
@@ -40,10 +39,10 @@ static int by_rows(const void *a, const void *b)
     return rows_x != rows_y ? (rows_x > rows_y ? -1 : 1) : x < y ? -1 : x > y;
 }
 
-static status print_langs(const token_parts *p, const survey *v, int64_t rows, FILE *to)
+static status print_langs(const parts_job *job, const survey *v, int64_t rows, FILE *to)
 {
     enum { SHOWN = 40 };
-    const lang_set *l = &p->job->checked->langs;
+    const lang_set *l = &job->checked->langs;
     int64_t *order = NULL;
     if (l->count == 1 && l->text[0][0] == 0)
         return STATUS_OK; /* no input has a language column */
@@ -64,23 +63,25 @@ static status print_langs(const token_parts *p, const survey *v, int64_t rows, F
     return STATUS_OK;
 }
 
-static void print_labels(const token_parts *p, const survey *v, int64_t rows, FILE *to)
+static void print_labels(const report_about *a, const survey *v, int64_t rows, FILE *to)
 {
-    const rowfile_meta *m = p->job->meta;
+    const parts_job *job = a->job;
+    const rowfile_meta *m = job->meta;
     if (m->labels == 0)
         fprintf(to, "  labels        none: no input has a label column; %s has %s, and --labels would name one\n",
-                file_base(p->job->splits->input[0].file.path), p->job->checked->input[0].header);
+                file_base(a->inputs[0]), job->checked->input[0].header);
     for (int64_t l = 0; l < m->labels; l++)
         fprintf(to, "  label         %s: %s labelled, %.2f%% of them 0.5 or more; %s unlabelled\n", m->label[l],
                 count_grouped_of(v->labelled[l], "row"), share(v->positive[l], v->labelled[l]), count_grouped(rows - v->labelled[l]));
 }
 
-static status print(const token_parts *p, const survey *v, const duplicate_counts *d, FILE *to)
+static status print(const report_about *a, const survey *v, const duplicate_counts *d, FILE *to)
 {
-    const check_result *c = p->job->checked;
+    const parts_job *job = a->job;
+    const check_result *c = job->checked;
     int64_t rows = c->rows;
-    fprintf(to, "%s: %s of %s in %s", p->job->out, count_grouped_of(rows, "row"), count_grouped_of(p->job->splits->inputs, "input"),
-            count_grouped_of(p->count, "part"));
+    fprintf(to, "%s: %s of %s in %s", job->out, count_grouped_of(rows, "row"), count_grouped_of(a->input_count, "input"),
+            count_grouped_of(a->files, a->file));
     if (*v->kept_parts)
         fprintf(to, ", %s of them kept from an earlier run", count_grouped(*v->kept_parts));
     fprintf(to, "\n  tokens        %s, %.3f%% of them [UNK]\n", count_grouped(*v->ids), share(*v->unknown, *v->ids));
@@ -88,24 +89,22 @@ static status print(const token_parts *p, const survey *v, const duplicate_count
             rows ? (double)(*v->ids + SURVEY_SPECIALS * rows) / (double)rows : 0, count_grouped(quantile(v, rows, 1, 2)),
             count_grouped(quantile(v, rows, 19, 20)), count_grouped(v->longest));
     fprintf(to, "  cut           at %s: %s, %.2f%%\n", count_grouped(v->max_length), count_grouped_of(*v->cut, "row"), share(*v->cut, rows));
-    if (!p->job->rules->na_keep)
+    if (!job->rules->na_keep)
         fprintf(to, "  missing text  %s, filled\n", count_grouped_of(*v->missing, "row"));
-    if (p->job->clean)
+    if (job->clean)
         fprintf(to, "  cleaned       %s changed\n", count_grouped_of(*v->cleaned, "row"));
     fprintf(to, "  invalid UTF-8 %s in %s, replaced by U+FFFD\n", count_grouped_of(*v->replaced, "place"),
             count_grouped_of(*v->rows_replaced, "row"));
     fprintf(to, "  duplicates    %s with a text that an earlier one has; %s occurring more than once", count_grouped_of(d->rows, "row"),
             count_grouped_of(d->texts, "text"));
     fprintf(to, c->labels ? ", %s of them with different labels\n" : "\n", count_grouped(d->conflicts));
-    print_labels(p, v, rows, to);
-    return print_langs(p, v, rows, to);
+    print_labels(a, v, rows, to);
+    return print_langs(job, v, rows, to);
 }
 
-status report_print(const token_parts *p, const survey *v, FILE *to)
+status report_print(const report_about *a, const survey *v, const duplicate_counts *d, FILE *to)
 {
-    duplicate_counts d;
-    TRY(duplicates_count(p, p->job->checked->rows, p->job->rules->memory, &d));
-    TRY(comm_agree(comm_rank() == 0 && to ? print(p, v, &d, to) : STATUS_OK));
+    TRY(comm_agree(comm_rank() == 0 && to ? print(a, v, d, to) : STATUS_OK));
     if (share(*v->unknown, *v->ids) > UNKNOWN_PERCENT)
         log_warn("%.1f%% of the tokens are [UNK], words that this vocabulary cannot write and no model reads: it hardly belongs to the "
                  "languages of these texts (an English one for other scripts?); take another model's, such as a multilingual one's, and see by "

@@ -10,26 +10,19 @@
 #include "common/space.h"
 #include "preprocess/parts.h"
 #include "preprocess/report.h"
-#include "preprocess/sources.h"
+#include "preprocess/stage_inside.h"
 #include "store/identity.h"
 #include "store/manifest.h"
 
 enum { CLAIM_SECONDS = 10 };
 
-typedef struct stage_state {
-    const stage_options *o;
-    csv_sources sources;
-    csv_splits splits;
-    check_result checked;
-    tokenizer *tokenizer;
-    rowfile_meta meta;  /* freed as a whole: see describe() */
-    char *inputs;       /* name, space, SHA-256, LF for each */
-    parts_job job;
+/* What there is besides on the way to parts. */
+typedef struct part_stage {
+    stage_state *s;
     token_parts parts;
-    survey counts;
     made_folder made;
     int claim; /* of the folder of parts */
-} stage_state;
+} part_stage;
 
 /* ---- who we are: inputs, options, tokenizer ---- */
 
@@ -143,9 +136,8 @@ static status look_at_earlier(stage_state *s, FILE *report, bool *done)
 
 /* ---- the end ---- */
 
-static status write_manifest(const stage_state *s)
+static status write_manifest(const stage_state *s, const token_parts *p)
 {
-    const token_parts *p = &s->parts;
     manifest m = {.stage = (char[]){"preprocess"}, .inputs = s->inputs, .identity = (char *)s->o->identity, .tokenizer = s->meta.tokenizer, .files = p->count};
     char **paths = NULL;
     status st;
@@ -176,22 +168,19 @@ static status check_options(const stage_options *o)
     return STATUS_OK;
 }
 
-static status claim_folder(stage_state *s)
+static status claim_folder(part_stage *w)
 {
-    TRY(made_folder_begin(&s->made, s->o->out));
-    return file_claim_folder(s->o->out, CLAIM_SECONDS, &s->claim);
+    TRY(made_folder_begin(&w->made, w->s->o->out));
+    return file_claim_folder(w->s->o->out, CLAIM_SECONDS, &w->claim);
 }
 
-/* Collective. Where there is a manifest, whether it is of this work and all that it names is there; needs the hashes, and takes them. */
-static status look_around(stage_state *s, FILE *report, bool *hashed, bool *done)
+status stage_look(stage_state *s, bool *there)
 {
-    TRY(has_manifest(s, hashed));
-    *done = false;
-    if (!*hashed)
+    TRY(has_manifest(s, there));
+    if (!*there)
         return STATUS_OK;
     TRY(sources_share_hashes(&s->sources, sources_hash_mine(&s->sources)));
-    TRY(comm_agree(sources_list(&s->sources, &s->inputs)));
-    return look_at_earlier(s, report, done);
+    return comm_agree(sources_list(&s->sources, &s->inputs));
 }
 
 /* The hashes and the check at once: the ranks that hash have the less to check. */
@@ -212,18 +201,10 @@ done:
     return st;
 }
 
-static status claim_clean_folder(stage_state *s)
+static status claim_clean_folder(part_stage *w)
 {
-    TRY(claim_folder(s));
-    return sources_remove_left(s->o->out);
-}
-
-static status unpack_sources(stage_state *s)
-{
-    if (!sources_packed(&s->sources))
-        return STATUS_OK;
-    TRY(comm_agree(comm_rank() == 0 ? claim_folder(s) : STATUS_OK));
-    return sources_unpack(&s->sources, s->o->out, s->o->rules.memory);
+    TRY(claim_folder(w));
+    return sources_remove_left(w->s->o->out);
 }
 
 static status open_splits(stage_state *s)
@@ -240,48 +221,75 @@ static status open_splits(stage_state *s)
     return st;
 }
 
-static status write_parts(stage_state *s, FILE *report)
+status stage_check(stage_state *s)
 {
     const stage_options *o = s->o;
+    if (sources_packed(&s->sources))
+        TRY(sources_unpack(&s->sources, o->out, o->rules.memory));
+    TRY(open_splits(s));
+    TRY(s->inputs ? check_inputs(&s->splits, &o->rules, NULL, &s->checked) : hash_and_check(s));
     TRY(comm_agree(describe(s)));
     s->job = (parts_job){.splits = &s->splits, .rules = &o->rules, .checked = &s->checked, .tokenizer = s->tokenizer, .meta = &s->meta, .fill = &o->fill,
                          .clean = o->tokenizer.clean != 0, .out = o->out};
-    TRY(comm_agree(parts_plan(&s->job, &s->parts)));
-    TRY(comm_agree(survey_create(s->checked.langs.count, s->checked.labels, o->report_length, tokenizer_special_ids(s->tokenizer).unk, &s->counts)));
-    if (!sources_packed(&s->sources))
-        TRY(comm_agree(comm_rank() == 0 ? claim_clean_folder(s) : STATUS_OK));
-    TRY(parts_write(&s->parts, &s->counts));
-    TRY(comm_agree(comm_rank() == 0 ? write_manifest(s) : STATUS_OK));
+    return comm_agree(survey_create(s->checked.langs.count, s->checked.labels, o->report_length, tokenizer_special_ids(s->tokenizer).unk, &s->counts));
+}
+
+void stage_close_inputs(stage_state *s)
+{
+    splits_close(&s->splits);
+    sources_close(&s->sources);
+}
+
+static status write_parts(part_stage *w, FILE *report)
+{
+    stage_state *s = w->s;
+    duplicate_counts duplicates;
+    bool there, done = false, packed = sources_packed(&s->sources);
+    TRY(stage_look(s, &there));
+    if (there)
+        TRY(look_at_earlier(s, report, &done));
+    if (done)
+        return STATUS_OK;
+    if (packed)
+        TRY(comm_agree(comm_rank() == 0 ? claim_folder(w) : STATUS_OK));
+    TRY(stage_check(s));
+    TRY(comm_agree(parts_plan(&s->job, &w->parts)));
+    if (!packed)
+        TRY(comm_agree(comm_rank() == 0 ? claim_clean_folder(w) : STATUS_OK));
+    TRY(parts_write(&w->parts, &s->counts));
+    TRY(comm_agree(comm_rank() == 0 ? write_manifest(s, &w->parts) : STATUS_OK));
     survey_unite(&s->counts);
-    return report_print(&s->parts, &s->counts, report);
+    TRY(duplicates_of_parts(&w->parts, s->checked.rows, s->o->rules.memory, &duplicates));
+    return report_print(&(report_about){.job = &s->job, .inputs = s->o->inputs, .input_count = s->o->input_count, .files = w->parts.count, .file = "part"},
+                        &s->counts, &duplicates, report);
+}
+
+static status make_parts(stage_state *s, FILE *report)
+{
+    part_stage w = {.s = s, .claim = -1};
+    status st = write_parts(&w, report);
+    stage_close_inputs(s); /* before the folder is another one's */
+    file_release_folder(&w.claim);
+    made_folder_end(&w.made, st != STATUS_OK);
+    parts_free(&w.parts);
+    return st;
 }
 
 static status run(stage_state *s, FILE *report)
 {
     const stage_options *o = s->o;
-    bool hashed, done;
     TRY(comm_agree(check_options(o)));
     TRY(comm_agree(identify_tokens(s)));
     TRY(comm_agree(sources_open(o->inputs, o->input_count, &s->sources)));
-    TRY(look_around(s, report, &hashed, &done));
-    if (done)
-        return STATUS_OK;
-    TRY(unpack_sources(s));
-    TRY(open_splits(s));
-    TRY(hashed ? check_inputs(&s->splits, &o->rules, NULL, &s->checked) : hash_and_check(s));
-    return write_parts(s, report);
+    return o->shards ? direct_run(s, report) : make_parts(s, report);
 }
 
 status stage_run(const stage_options *o, FILE *report)
 {
-    stage_state s = {.o = o, .claim = -1};
+    stage_state s = {.o = o};
     status st = run(&s, report);
-    splits_close(&s.splits);
-    sources_close(&s.sources);
-    file_release_folder(&s.claim);
-    made_folder_end(&s.made, st != STATUS_OK);
+    stage_close_inputs(&s);
     survey_free(&s.counts);
-    parts_free(&s.parts);
     rowfile_meta_free(&s.meta);
     check_free(&s.checked, o->input_count);
     tokenizer_free(s.tokenizer);

@@ -7,7 +7,8 @@ static status count(void *with, row_counts *out)
 {
     selection *s = with;
     TRY(selection_count(s));
-    *out = (row_counts){.kept = selection_kept(s), .chosen = selection_chosen(s), .bytes = selection_bytes(s), .meta = selection_meta(s)};
+    *out = (row_counts){.kept = selection_kept(s), .chosen = selection_chosen(s), .bytes = selection_bytes(s),
+                         .inputs = selection_inputs(s), .meta = selection_meta(s)};
     return STATUS_OK;
 }
 

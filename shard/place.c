@@ -55,14 +55,21 @@ static bool wants(void *job, int64_t position)
     return w->all_missing || !w->out.whole[shard_of(&w->out, position)];
 }
 
-/* Memory of a rank for a run. Fresh memory is slow and a run is copied out in random order, so a small run that stays near the processor is
- * quicker than all the memory there is, as long as the runs to merge are not too many. */
+/* Most memory of a rank for a run. */
+static int64_t most_memory(const work *w)
+{
+    static const int64_t least = 8 << 20;
+    int64_t most = working_memory(w) / 10 * 8 - w->from->held;
+    return most > least ? most : least;
+}
+
+/* Fresh memory is slow and a run is copied out in random order, so a small run that stays near the processor is quicker than all the memory there is,
+ * as long as the runs to merge are not too many. */
 static int64_t run_memory(const work *w)
 {
     enum { RUNS = 16 };
-    static const int64_t least = 32 << 20, floor = 8 << 20;
-    int64_t most = working_memory(w) / 10 * 8 - w->from->held, wanted = w->rows.bytes / comm_size() / RUNS;
-    most = most < floor ? floor : most;
+    static const int64_t least = 32 << 20;
+    int64_t most = most_memory(w), wanted = w->rows.bytes / comm_size() / RUNS;
     wanted = wanted < least ? least : wanted;
     return wanted < most ? wanted : most;
 }
@@ -75,7 +82,7 @@ static status send(void *job, int64_t position, const rowfile_row *r)
 static status route_mine(work *w)
 {
     w->all_missing = output_missing(&w->out) == w->out.shards;
-    TRY(spill_create(w->folder, w->rows.meta->labels, run_memory(w), w->out.first, w->out.shards, &w->spill));
+    TRY(spill_create(w->folder, w->rows.meta->labels, run_memory(w), most_memory(w), w->out.first, w->out.shards, &w->spill));
     return w->from->route(w->from->with, w->folder, wants, send, w);
 }
 
@@ -220,11 +227,13 @@ static status claim_folder(work *w)
 
 static status look_around(work *w)
 {
-    TRY(output_look_by_manifest(&w->out, &w->about));
+    if (w->from->inputs)
+        TRY(output_look_by_manifest(&w->out, &w->about));
     if (w->out.agrees && output_missing(&w->out) == 0)
         return STATUS_OK;
     TRY(comm_agree(comm_rank() == 0 ? claim_folder(w) : STATUS_OK));
     TRY(w->from->count(w->from->with, &w->rows));
+    w->about.inputs = (char *)(uintptr_t)w->rows.inputs;
     output_divide(&w->out, w->rows.chosen);
     if (w->o->sample > w->rows.kept)
         log_info("--sample %lld: no more than %s to take from, all of them are taken", (long long)w->o->sample, count_of(w->rows.kept, "row"));
@@ -266,6 +275,8 @@ status place_rows(const shard_options *o, const char *identity, const row_source
 {
     work w = {.o = o, .from = from, .claim = -1};
     status st = make(&w, identity);
+    if (from->close)
+        from->close(from->with);
     spill_writer_free(w.spill);
     spill_free(w.runs);
     output_free(&w.out);

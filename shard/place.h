@@ -14,6 +14,7 @@
 typedef struct row_counts {
     int64_t kept, chosen;     /* rows after all filters; those of them that go to shards: positions 0 .. chosen - 1 */
     int64_t bytes;            /* what the chosen rows take in memory, about */
+    const char *inputs;       /* what the rows were made from: shard/inputs.h. It may have blanks, which `settle` fills */
     const rowfile_meta *meta; /* of all rows; its identity_text and seed do not count */
 } row_counts;
 
@@ -24,7 +25,7 @@ typedef status (*row_send)(void *job, int64_t position, const rowfile_row *r);
 
 typedef struct row_source {
     void *with;
-    const char *inputs;    /* what the rows were made from: shard/inputs.h. It may have blanks, which `settle` fills */
+    const char *inputs;    /* as in row_counts; may be NULL where the folder has no manifest.json yet */
     const char *tokenizer, *read_with; /* of the rows; store/manifest.h */
     int64_t held;          /* bytes of --memory that a rank needs for `route` itself */
     /* Collective; called where something is to be made. */
@@ -34,6 +35,8 @@ typedef struct row_source {
     status (*route)(void *with, const char *folder, row_wanted wanted, row_send send, void *job);
     /* Collective, after `route`; NULL where `inputs` has no blanks. `inputs` without them, in a fresh string. */
     status (*settle)(void *with, const char *folder, char **inputs);
+    /* Collective; NULL: nothing. Called in the end, whatever came of it, before the folder of the shards is let go: what the source keeps there goes. */
+    void (*close)(void *with);
 } row_source;
 
 /* Collective. `identity` = the identity options as recipe lines. Skips what is there and whole; STATUS_STOPPED at every rank when a signal came, with the

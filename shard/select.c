@@ -3,15 +3,12 @@
 #include "common/comm.h"
 #include "common/count.h"
 #include "common/log.h"
-#include "common/rng.h"
 #include "shard/repeats.h"
 #include "shard/select_inside.h"
 #include "store/meta.h"
 
 /* Rows by the reason they stay out, for the message of an empty result. */
 enum { IN_LANG, IN_SOURCE, IN_LABELS, IN_ALL, COUNTS };
-
-enum { POSITIONS = 1024 }; /* found at once */
 
 status selection_open(const shard_options *o, char *const *folders, int64_t count, selection **out)
 {
@@ -47,7 +44,7 @@ void selection_free(selection *s)
         free(s->part[i].path);
     free(s->part);
     free(s->unit);
-    permutation_forget(&s->order);
+    order_forget(&s->order);
     rowfile_meta_free(&s->meta);
     free(s->inputs);
     free(s->read_with);
@@ -89,7 +86,7 @@ int64_t selection_kept(const selection *s)
 
 int64_t selection_chosen(const selection *s)
 {
-    return s->chosen;
+    return s->order.chosen;
 }
 
 int64_t selection_bytes(const selection *s)
@@ -98,7 +95,7 @@ int64_t selection_bytes(const selection *s)
     double tokens = 0;
     for (int64_t i = 0; i < s->parts; i++)
         tokens += (double)s->part[i].tokens;
-    return (int64_t)((double)s->chosen * (HEAD + (s->rows > 0 ? tokens / (double)s->rows * sizeof(uint32_t) : 0)));
+    return (int64_t)((double)s->order.chosen * (HEAD + (s->rows > 0 ? tokens / (double)s->rows * sizeof(uint32_t) : 0)));
 }
 
 int64_t selection_visited(const selection *s)
@@ -252,9 +249,7 @@ status selection_count(selection *s)
         return fail(STATUS_INPUT, "the inputs have no rows");
     if (s->kept == 0)
         return nothing_left(s, counts);
-    s->chosen = s->o->sample > 0 && s->o->sample < s->kept ? s->o->sample : s->kept;
-    s->order = permutation_make(s->kept, (uint64_t)s->o->seed, RNG_SHARD_ORDER, 0);
-    return comm_agree(permutation_remember(&s->order));
+    return comm_agree(order_make(s->o, s->kept, &s->order));
 }
 
 static status take_row(selection *s, int64_t index, int64_t position, row_send send, void *job)
@@ -269,18 +264,14 @@ static status take_row(selection *s, int64_t index, int64_t position, row_send s
 /* Positions of the kept rows from the one `kept` on, as many of the unit as there is room for. */
 static void find_positions(const selection *s, const unit *u, int64_t kept, int64_t *position)
 {
-    int64_t left = u->before + u->kept - kept, count = left < POSITIONS ? left : POSITIONS;
-    if (s->o->shuffle == SHUFFLE_YES)
-        permutation_find_range(&s->order, kept, count, position);
-    else
-        for (int64_t i = 0; i < count; i++)
-            position[i] = kept + i;
+    int64_t left = u->before + u->kept - kept;
+    order_positions(&s->order, kept, left < ORDER_AT_ONCE ? left : ORDER_AT_ONCE, position);
 }
 
 status selection_visit(selection *s, int64_t index, row_wanted wanted, row_send send, void *job)
 {
     const unit *u = &s->unit[index];
-    int64_t counts[COUNTS] = {0}, kept = u->before, positions[POSITIONS];
+    int64_t counts[COUNTS] = {0}, kept = u->before, positions[ORDER_AT_ONCE];
     if (u->kept == 0) {
         s->visited += u->rows;
         return STATUS_OK;
@@ -292,12 +283,12 @@ status selection_visit(selection *s, int64_t index, row_wanted wanted, row_send 
         s->visited++;
         if (s->filters && !s->keep[i])
             continue;
-        int64_t place = (kept - u->before) % POSITIONS;
+        int64_t place = (kept - u->before) % ORDER_AT_ONCE;
         if (place == 0)
             find_positions(s, u, kept, positions);
         int64_t position = positions[place];
         kept++;
-        if (position < s->chosen && wanted(job, position))
+        if (position < s->order.chosen && wanted(job, position))
             TRY(take_row(s, u->first + i, position, send, job));
     }
     if (s->filters && kept != u->before + u->kept)

@@ -2,8 +2,8 @@
 #ifndef FRETSAW_SHARD_SELECT_INSIDE_H
 #define FRETSAW_SHARD_SELECT_INSIDE_H
 
-#include "common/permutation.h"
 #include "shard/fold.h"
+#include "shard/order.h"
 #include "shard/select.h"
 
 typedef struct part {
@@ -19,7 +19,7 @@ typedef struct unit {
 
 struct selection {
     const shard_options *o;
-    int64_t parts, units, rows, kept, chosen, visited;
+    int64_t parts, units, rows, kept, visited;
     part *part;
     unit *unit;
     rowfile_meta meta;
@@ -29,7 +29,7 @@ struct selection {
     fold fold, without_fold;
     uint8_t *dropped; /* a bit for each row of this rank's units: out because of its text; NULL while that is not known */
     int64_t first_row;
-    permutation order;
+    row_order order;
     /* the part that is open, and the block of it in hand */
     int64_t open_part;
     rowfile *file;

@@ -2,7 +2,7 @@
  * full, and a merge of all ranks' runs over a range of positions.
  *
  *     spill_writer *w;
- *     TRY(spill_create(folder, labels, memory, first, shards, &w));   // first[0 .. shards]: where each shard begins
+ *     TRY(spill_create(folder, labels, memory, most, first, shards, &w));   // first[0 .. shards]: where each shard begins
  *     TRY(spill_add(w, position, &row)); ...
  *     TRY(spill_share(w, &runs));                                     // collective; frees w
  *     TRY(spill_merge(runs, shard, memory, take, job));               // local: rows of a shard in ascending position
@@ -18,9 +18,10 @@
 typedef struct spill_writer spill_writer;
 typedef struct spill_runs spill_runs;
 
-/* Local. `first` (shards + 1 positions) stays the caller's and must live until the runs are freed. */
-status spill_create(const char *folder, int64_t labels, int64_t memory, const int64_t *first, int64_t shards, spill_writer **out);
-/* Local. STATUS_RESOURCE for a row that does not fit into the memory; STATUS_IO when the disk is full. */
+/* Local. A run has `memory` bytes, `most` where a row needs as much for itself. `first` (shards + 1 positions) stays the caller's and must live until the
+ * runs are freed. */
+status spill_create(const char *folder, int64_t labels, int64_t memory, int64_t most, const int64_t *first, int64_t shards, spill_writer **out);
+/* Local. STATUS_RESOURCE for a row that does not fit into the most memory; STATUS_IO when the disk is full. */
 status spill_add(spill_writer *w, int64_t position, const rowfile_row *r);
 /* Local; NULL is fine. */
 void spill_writer_free(spill_writer *w);

@@ -19,7 +19,7 @@ typedef sort_pair entry; /* key: position; value: where the record begins in the
 struct spill_writer {
     char *folder, *path;
     int file;
-    int64_t labels, shards, capacity, used, rows, written;
+    int64_t labels, shards, capacity, most, used, rows, written;
     const int64_t *first;
     uint8_t *arena, *block;
     int64_t runs;
@@ -49,14 +49,22 @@ static void use_large_pages(uint8_t *p, size_t bytes)
         madvise((void *)first, end - first, MADV_HUGEPAGE); /* before the memory is touched; where it fails, small pages do */
 }
 
+static status make_arena(spill_writer *w, int64_t bytes)
+{
+    free(w->arena);
+    w->arena = NULL;
+    w->capacity = (bytes + 15) / 16 * 16;
+    TRY(memory_new(&w->arena, (size_t)w->capacity, "rows on their way (--memory)"));
+    use_large_pages(w->arena, (size_t)w->capacity);
+    return STATUS_OK;
+}
+
 static status start(spill_writer *w, const char *folder, int64_t memory)
 {
     if (!(w->folder = strdup(folder)))
         return fail(STATUS_RESOURCE, "out of memory for the path %s", folder);
     TRY(spill_file_path(folder, comm_rank(), &w->path));
-    w->capacity = memory / 16 * 16;
-    TRY(memory_new(&w->arena, (size_t)w->capacity, "rows on their way (--memory)"));
-    use_large_pages(w->arena, (size_t)w->capacity);
+    TRY(make_arena(w, memory));
     TRY(memory_new(&w->block, BLOCK, "rows on their way"));
     w->file = open(w->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (w->file < 0)
@@ -64,7 +72,7 @@ static status start(spill_writer *w, const char *folder, int64_t memory)
     return STATUS_OK;
 }
 
-status spill_create(const char *folder, int64_t labels, int64_t memory, const int64_t *first, int64_t shards, spill_writer **out)
+status spill_create(const char *folder, int64_t labels, int64_t memory, int64_t most, const int64_t *first, int64_t shards, spill_writer **out)
 {
     spill_writer *w;
     *out = NULL;
@@ -73,6 +81,7 @@ status spill_create(const char *folder, int64_t labels, int64_t memory, const in
     w->labels = labels;
     w->shards = shards;
     w->first = first;
+    w->most = most;
     status st = start(w, folder, memory);
     if (st == STATUS_OK)
         *out = w;
@@ -155,9 +164,11 @@ status spill_add(spill_writer *w, int64_t position, const rowfile_row *r)
     int64_t bytes = spill_record_bytes(r, w->labels);
     if (bytes + (int64_t)sizeof(entry) > w->capacity - w->used - w->rows * (int64_t)sizeof(entry))
         TRY(write_run(w));
+    if (bytes + (int64_t)sizeof(entry) > w->capacity && bytes + (int64_t)sizeof(entry) <= w->most)
+        TRY(make_arena(w, bytes + (int64_t)sizeof(entry))); /* nothing is in it now */
     if (bytes + (int64_t)sizeof(entry) > w->capacity)
         return fail(STATUS_RESOURCE, "the row with id '%.*s' (number %lld) takes %lld bytes, more than the %lld there are; give more --memory",
-                    r->id_bytes < 80 ? (int)r->id_bytes : 80, r->id, (long long)r->number, (long long)bytes, (long long)w->capacity);
+                    r->id_bytes < 80 ? (int)r->id_bytes : 80, r->id, (long long)r->number, (long long)bytes, (long long)w->most);
     uint8_t *to = w->arena + w->used;
     spill_head head = {.bytes = bytes, .position = position, .number = r->number, .text_hash = r->text_hash, .tokens = r->tokens,
                        .id_bytes = (int64_t)r->id_bytes, .source = r->source, .lang = r->lang};

@@ -133,22 +133,22 @@ static status get_files(const json_t *root, const char *path, manifest *m)
     return STATUS_OK;
 }
 
-/* Of preprocess's own options those that say how a CSV is to be read: whoever reads such a CSV again needs them. */
-static status find_reading(manifest *m)
+/* Whoever reads such a CSV again needs them. */
+status manifest_reading(const char *identity, char **read_with)
 {
     static const char *const names[] = {"id-column", "text-column", "lang-column", "labels", "csv", "delimiter", "unlabelled"};
     size_t used = 0;
-    TRY(memory_new(&m->read_with, strlen(m->identity) + 2, "how CSVs were read"));
-    for (const char *line = m->identity; *line;) {
+    TRY(memory_new(read_with, strlen(identity) + 2, "how CSVs were read"));
+    for (const char *line = identity; *line;) {
         size_t n = strcspn(line, "\n"), name = strcspn(line, " =\n");
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
             if (strlen(names[i]) == name && memcmp(names[i], line, name) == 0)
-                used += (size_t)snprintf(m->read_with + used, n + 2, "%.*s\n", (int)n, line);
+                used += (size_t)snprintf(*read_with + used, n + 2, "%.*s\n", (int)n, line);
         line += n + (line[n] == '\n');
     }
     if (used == 0) {
-        free(m->read_with);
-        m->read_with = NULL;
+        free(*read_with);
+        *read_with = NULL;
     }
     return STATUS_OK;
 }
@@ -166,7 +166,7 @@ static status get_manifest(const json_t *root, const char *path, manifest *m)
     if (json_object_get(root, "read_with"))
         TRY(join_lines(json_object_get(root, "read_with"), path, "read_with", &m->read_with));
     else if (strcmp(m->stage, "preprocess") == 0)
-        TRY(find_reading(m));
+        TRY(manifest_reading(m->identity, &m->read_with));
     TRY(get_count(root, path, "rows", &m->rows));
     TRY(get_count(root, path, "tokens", &m->tokens));
     TRY(get_hash(root, path, "data_identity", m->data_identity));

@@ -36,6 +36,8 @@ status manifest_read(const char *folder, manifest *m);
 /* Atomic; the caller wrote the files before. */
 status manifest_write(const char *folder, const manifest *m);
 void manifest_free(manifest *m);
+/* Of preprocess's own options, as recipe lines, those that say how a CSV is to be read: a fresh string, NULL where there is none. */
+status manifest_reading(const char *identity, char **read_with);
 /* Whether the folder holds what this work would make: STATUS_USAGE says what differs (options by name) and what to do. Of `wanted` stage, inputs,
  * tokenizer and identity count. */
 status manifest_check_same(const char *folder, const manifest *m, const manifest *wanted);

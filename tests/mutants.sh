@@ -32,6 +32,14 @@ pandas_eaten|preprocess/csv_pandas.c|{PANDAS_EATEN, 0}|{PANDAS_START, DECIDES}|^
 pandas_region|preprocess/csv_pandas.c|r.first = a->keeps ? PANDAS_BEFORE : a->region;|r.first = a->region;|^csv_pandas$
 gzip_member|preprocess/packed.c|            inflateReset(z);\n|            z->total_out = 0;\n|^csv_packed$
 helper_in_between|preprocess/parts.c|            continue; /* with fewer|            break; /* with fewer|^preprocess_np
+direct_count|preprocess/direct.c|if (!d->read.stopped && d->number != (|if (0 && d->number != (|^preprocess_direct$
+direct_first_row|preprocess/direct.c|- (s->piece[piece].record > 0);|- 0;|^preprocess_direct$
+direct_source|preprocess/direct.c|mapped.source = d->source_map[r->source];|mapped.source = r->source;|^preprocess_direct$
+direct_last_hashes|preprocess/kept.c|    TRY(write_blocks(k));\n    FILE|    FILE|^preprocess_direct$
+direct_other_rows|shard/place.c|strcmp(w->out.inputs, w->inputs) != 0|strcmp(w->out.inputs, w->inputs) == 2|^preprocess_direct$
+direct_other_inputs|shard/inputs.c|n == 0 : *wanted != *text|n == 0 : 0|^preprocess_direct$
+direct_let_go|shard/place.c|    if (from->close)|    if (0)|^preprocess_direct$
+spill_long_row|shard/spill_write.c|sizeof(entry) <= w->most)|sizeof(entry) <= 0)|^spill$
 row_ahead|preprocess/rows.c|TRY(begin_next(m, !m->slot));|TRY(begin_next(m, m->slot));|^preprocess_np
 ids_offset|store/ids_frame.c|offset = i - from;|offset = i - from + 1;|^ids_frame$
 ids_overlap|store/ids_frame.c|begin > done && begin > offset|begin > offset|^ids_frame$

@@ -48,7 +48,7 @@ static void check_sort(int64_t rows, int64_t memory, int64_t merge_memory)
     rows_make(&t, rows, 2, 40);
     ck_ok(memory_new(&row_at, (size_t)rows * sizeof *row_at, "test"));
     shuffle(row_at, rows);
-    ck_ok(spill_create(folder, 2, memory, first, SHARDS, &w));
+    ck_ok(spill_create(folder, 2, memory, memory, first, SHARDS, &w));
     for (int64_t i = 0; i < rows; i++) {
         int64_t position = (i * 7919 + 13) % rows; /* rows is no multiple of 7919: each position once, out of order */
         ck_ok(spill_add(w, position, &t.row[row_at[position]]));
@@ -72,6 +72,32 @@ START_TEST(rows_come_sorted)
 }
 END_TEST
 
+/* A row longer than a run's memory has as much as it needs, as long as that is not more than the most. */
+START_TEST(long_rows_have_room)
+{
+    test_rows t;
+    spill_writer *w;
+    spill_runs *runs;
+    int64_t first[2] = {0, 4};
+    rows_make(&t, 4, 0, 10);
+    for (int i = 1; i < 4; i += 2) {
+        free((void *)(uintptr_t)t.row[i].token);
+        t.row[i].token = calloc(10000, sizeof(uint32_t));
+        t.row[i].tokens = i == 1 ? 7000 : 9000;
+        t.row[i].hash = rowfile_row_hash(&t.row[i], t.meta.lang[t.row[i].lang], 0);
+    }
+    ck_ok(spill_create(support_scratch(), 0, 20000, 40000, first, 1, &w));
+    for (int64_t i = 0; i < 4; i++)
+        ck_ok(spill_add(w, i, &t.row[i]));
+    ck_ok(spill_share(w, &runs));
+    check c = {&t, (int64_t[]){0, 1, 2, 3}, 0};
+    ck_ok(spill_merge(runs, 0, 1 << 16, take, &c));
+    ck_assert_int_eq(c.next, 4);
+    spill_free(runs);
+    rows_free(&t);
+}
+END_TEST
+
 START_TEST(faults_are_said)
 {
     test_rows t;
@@ -85,7 +111,7 @@ START_TEST(faults_are_said)
     big.token = many;
     big.tokens = 10000;
     const char *folder = support_scratch();
-    ck_ok(spill_create(folder, 0, 20000, first, 1, &w));
+    ck_ok(spill_create(folder, 0, 20000, 30000, first, 1, &w));
     ck_fails(spill_add(w, 0, &big), STATUS_RESOURCE, "--memory");
     ck_ok(spill_add(w, 0, &t.row[0]));
     ck_ok(spill_add(w, 2, &t.row[2])); /* position 1 never comes */
@@ -96,7 +122,7 @@ START_TEST(faults_are_said)
     ck_ok(file_write_atomic(path, "short", 5));
     ck_fails(spill_merge(runs, 0, 1 << 16, take, &c), STATUS_INPUT, "rank-00000");
     spill_free(runs);
-    ck_fails(spill_create("/proc/none", 0, 20000, first, 1, &w), STATUS_IO, "/proc/none");
+    ck_fails(spill_create("/proc/none", 0, 20000, 20000, first, 1, &w), STATUS_IO, "/proc/none");
     free(path);
     free(many);
     rows_free(&t);
@@ -107,7 +133,7 @@ int main(int argc, char **argv)
 {
     if (comm_open(&argc, &argv) != STATUS_OK)
         return 1;
-    int failed = support_run("spill", (const TTest *[]){rows_come_sorted, faults_are_said, NULL});
+    int failed = support_run("spill", (const TTest *[]){rows_come_sorted, long_rows_have_room, faults_are_said, NULL});
     comm_close();
     return failed;
 }
