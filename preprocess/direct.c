@@ -230,7 +230,8 @@ static status place(direct *d, FILE *report)
                                  .count = count, .route = route, .settle = settle, .close = let_go}));
     if (!d->routed)
         return STATUS_OK;
-    return report_print(&(report_about){.job = &s->job, .inputs = s->o->inputs, .input_count = s->o->input_count, .files = s->o->shards->shards, .file = "shard"}, &s->counts, &d->duplicates, report);
+    return report_print(&(report_about){.job = &s->job, .inputs = s->o->inputs, .input_count = s->o->input_count, .files = s->o->shards->shards,
+                                        .file = "shard"}, &s->counts, &d->duplicates, report);
 }
 
 status direct_run(stage_state *s, FILE *report)

@@ -130,22 +130,33 @@ status output_describe(const manifest *about, char **text)
     return STATUS_OK;
 }
 
+/* What a shard says it is, where it may be one of this work; *text NULL: it is not there, or of another. */
+static status look_into(const output *out, int64_t shard, const char *path, const char *description, const char *tokenizer, char **text)
+{
+    rowfile *f;
+    *text = NULL;
+    if (!file_exists(path) || rowfile_open(path, &f) != STATUS_OK)
+        return STATUS_OK;
+    const rowfile_meta *m = rowfile_get_meta(f);
+    bool fits = m->identity_text && inputs_fit(description, m->identity_text) && strcmp(m->tokenizer, tokenizer) == 0 &&
+                rowfile_rows(f) == out->first[shard + 1] - out->first[shard];
+    if (fits)
+        *text = strdup(m->identity_text);
+    rowfile_free(f);
+    return fits && !*text ? fail(STATUS_RESOURCE, "out of memory: the description of the shards") : STATUS_OK;
+}
+
 /* *said, NULL before the first, is what the whole ones say they are: all have to say the same. */
 static status look_at_left(output *out, int64_t shard, const char *description, const char *tokenizer, char **said)
 {
-    rowfile *f;
-    char *path;
+    char *path, *text = NULL;
     TRY(output_path(out, shard, &path));
-    status st = STATUS_OK;
-    if (file_exists(path) && rowfile_open(path, &f) == STATUS_OK) {
-        const rowfile_meta *m = rowfile_get_meta(f);
-        bool same = m->identity_text && (*said ? strcmp(m->identity_text, *said) == 0 : inputs_fit(description, m->identity_text)) &&
-                    strcmp(m->tokenizer, tokenizer) == 0 && rowfile_rows(f) == out->first[shard + 1] - out->first[shard];
-        out->whole[shard] = same && rowfile_verify(path, &out->done[shard]) == STATUS_OK;
-        if (out->whole[shard] && !*said && !(*said = strdup(m->identity_text)))
-            st = fail(STATUS_RESOURCE, "out of memory: the description of the shards");
-        rowfile_free(f);
-    }
+    status st = look_into(out, shard, path, description, tokenizer, &text);
+    out->whole[shard] = text && (!*said || strcmp(text, *said) == 0) && rowfile_verify(path, &out->done[shard]) == STATUS_OK;
+    if (out->whole[shard] && !*said)
+        *said = text;
+    else
+        free(text);
     free(path);
     return st;
 }

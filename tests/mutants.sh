@@ -39,6 +39,7 @@ direct_last_hashes|preprocess/kept.c|    TRY(write_blocks(k));\n    FILE|    FIL
 direct_other_rows|shard/place.c|strcmp(w->out.inputs, w->inputs) != 0|strcmp(w->out.inputs, w->inputs) == 2|^preprocess_direct$
 direct_other_inputs|shard/inputs.c|n == 0 : *wanted != *text|n == 0 : 0|^preprocess_direct$
 direct_let_go|shard/place.c|    if (from->close)|    if (0)|^preprocess_direct$
+direct_two_kinds|shard/output.c|bool other = said &&|bool other = 0 && said &&|^preprocess_direct$
 spill_long_row|shard/spill_write.c|sizeof(entry) <= w->most)|sizeof(entry) <= 0)|^spill$
 row_ahead|preprocess/rows.c|TRY(begin_next(m, !m->slot));|TRY(begin_next(m, m->slot));|^preprocess_np
 ids_offset|store/ids_frame.c|offset = i - from;|offset = i - from + 1;|^ids_frame$

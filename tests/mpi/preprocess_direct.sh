@@ -168,6 +168,20 @@ rm one/many/manifest.json
 expect 0 "60 shards left whole" "${direct[@]}"
 same two/many one/many "without a manifest"
 
+# Of two kinds of shards that are left one is of this work at most.
+for n in "${ranks[@]}"; do
+    python3 - one/many/shard-00001-of-00060.h5 <<'P' || wrong "a shard of other rows cannot be made"
+import re, sys
+data = open(sys.argv[1], "rb").read()
+at = data.index(b" data=") + 6
+assert data.count(b" data=") == 1
+open(sys.argv[1], "r+b").write(data[:at] + (b"0" if data[at:at + 1] != b"0" else b"1") + data[at + 1:])
+P
+    rm one/many/manifest.json
+    expect 0 "shards left whole" launch "$n" "${direct[@]}"
+    same two/many one/many "after a shard of other rows at $n ranks"
+done
+
 # A shard that is missing, one that is damaged.
 rm one/many/shard-00007-of-00060.h5
 printf 'X' | dd of=one/many/shard-00009-of-00060.h5 bs=1 seek=3000 conv=notrunc status=none
@@ -205,20 +219,29 @@ elif [ $code != 0 ]; then
 fi
 "${direct[@]}" >said 2>&1 || wrong "after a signal: $(tail -n 3 said)"
 same two/many one/many "after a signal"
-rm -rf one/many
-"${direct[@]}" >said 2>&1 &
-job=$!
-for _ in $(seq 3000); do [ -e one/many/.on-the-way ] || ! kill -0 $job 2>/dev/null && break; sleep 0.002; done
-kill -TERM $job
-wait $job
-[ $? = 75 ] || wrong "a signal amid the reading: $(tail -n 3 said)"
+# Amid the reading; on a busy machine the signal may come too late for that.
+for attempt in 1 2 3 4 5 6 7 8; do
+    rm -rf one/many
+    "${direct[@]}" >said 2>&1 &
+    job=$!
+    for _ in $(seq 3000); do [ -e one/many/.on-the-way ] || ! kill -0 $job 2>/dev/null && break; sleep 0.002; done
+    kill -TERM $job 2>/dev/null
+    wait $job
+    code=$?
+    [ $code = 75 ] || [ $code = 0 ] || wrong "exit $code after a signal amid the reading: $(tail -n 3 said)"
+    [ $code != 75 ] || [ "$(whole)" != 0 ] || break
+done
+[ $code = 75 ] || wrong "no signal came amid the reading"
 [ ! -e one/many ] || wrong "a folder with nothing in it stays: $(ls -A one/many)"
 
 # ---- faults ----
 
-# Changed while it is read: behind the check some rows of the end become one.
-cp many.csv changing.csv
-python3 - <<'P' &
+# Changed while it is read: behind the check the last rows become empty lines, which are no fault but no rows.
+# On a busy machine that may come too late.
+for attempt in 1 2 3 4 5 6 7 8; do
+    rm -rf ready one/changing
+    cp many.csv changing.csv
+    python3 - <<'P' &
 import os, time
 size = os.path.getsize("changing.csv") - 300000
 with open("changing.csv", "r+b") as f:
@@ -228,13 +251,16 @@ with open("changing.csv", "r+b") as f:
     while not os.path.exists("one/changing/.on-the-way"):
         time.sleep(0.001)
     f.seek(size)
-    f.write(tail[:-1].replace(b"\n", b" ") + b"\n")
+    f.write(tail[:tail.index(b"\n") + 1].ljust(len(tail), b"\n"))
 P
-changer=$!
-for _ in $(seq 3000); do [ ! -e ready ] || break; sleep 0.01; done
-"$bin/preprocess" "${vocab[@]}" --shards 3 --out one/changing changing.csv >said 2>&1
-code=$?
-kill $changer 2>/dev/null
+    changer=$!
+    for _ in $(seq 3000); do [ ! -e ready ] || break; sleep 0.01; done
+    "$bin/preprocess" "${vocab[@]}" --shards 3 --out one/changing changing.csv >said 2>&1
+    code=$?
+    kill $changer 2>/dev/null
+    wait $changer 2>/dev/null
+    [ $code = 0 ] || break
+done
 [ $code = 3 ] && grep -q "changing.csv: changed while it was read" said || wrong "a changed input: exit $code: $(tail -n 3 said)"
 [ ! -e one/changing ] || wrong "a changed input leaves a folder"
 
