@@ -192,8 +192,11 @@ static void open_side(const side *d, matrices *m, char label[NAME])
         *(void **)&m->sgemm = dlsym(library, "cblas_sgemm");
         *(void **)&corename = dlsym(library, "openblas_get_corename");
     }
-    if (m->sgemm && corename)
-        snprintf(label, NAME, "%s", corename());
+    if (!m->sgemm || !corename)
+        return;
+    float zeros[64] = {0}, result[64];
+    m->sgemm(101, 111, 111, 8, 8, 8, 1, zeros, 8, zeros, 8, 0, result, 8); /* a core type of another processor ends here, and the side is absent */
+    snprintf(label, NAME, "%s", corename());
 }
 
 static void serve(const side *d, const shape *shapes, int in, int out)

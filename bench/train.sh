@@ -72,7 +72,8 @@ for round in $(seq "$rounds"); do
     "${wrap[@]}" "$peak_bench" "$(nproc)" >>"$work/peak"
     for mode in ${modes//,/ }; do
         "${wrap[@]}" "$python" "$scripts/train_torch.py" "$data/comments/train.csv" "$vocabulary" --mode "$mode" --rows "$rows" --steps "$steps" \
-            --model "$model" ${infer:+--infer} 2>/dev/null | tee -a "$work/torch-$mode"
+            --model "$model" ${infer:+--infer} 2>"$work/torch-log" | tee -a "$work/torch-$mode" ||
+            { tail -n 5 "$work/torch-log" >&2; exit 1; }
     done
 done
 grep -E '^(all|inside|update|wait)|attention|gelu|norm' "$work/profile" | sed 's/^/  /'

@@ -46,7 +46,8 @@ INLINE void reg_store_part(float *p, int64_t n, REG v)
 }
 INLINE REG reg_fma(REG a, REG b, REG c)
 {
-    return _mm256_fmadd_ps(a, b, c);
+    __asm__("vfmadd231ps %2, %1, %0" : "+x"(c) : "x"(a), "x"(b)); /* the form whose sum stays where it is: the others cost moves */
+    return c;
 }
 INLINE REG reg_mul(REG a, REG b)
 {
@@ -56,7 +57,8 @@ INLINE REG reg_add(REG a, REG b)
 {
     return _mm256_add_ps(a, b);
 }
-#define reg_keep(v) __asm__("" : "+x"(v))
+#define reg_keep(v)     __asm__("" : "+x"(v))
+#define keep_address(p) __asm__("" : "+r"(p))
 
 INLINE void reg_transpose(REG v[LANES])
 {

@@ -42,7 +42,8 @@ INLINE void reg_store_part(float *p, int64_t n, REG v)
 }
 INLINE REG reg_fma(REG a, REG b, REG c)
 {
-    return _mm512_fmadd_ps(a, b, c);
+    __asm__("vfmadd231ps %2, %1, %0" : "+v"(c) : "v"(a), "v"(b)); /* the form whose sum stays where it is: the others cost moves */
+    return c;
 }
 INLINE REG reg_mul(REG a, REG b)
 {
@@ -52,7 +53,8 @@ INLINE REG reg_add(REG a, REG b)
 {
     return _mm512_add_ps(a, b);
 }
-#define reg_keep(v) __asm__("" : "+v"(v))
+#define reg_keep(v)     __asm__("" : "+v"(v))
+#define keep_address(p) __asm__("" : "+r"(p))
 
 INLINE void reg_transpose(REG v[LANES])
 {

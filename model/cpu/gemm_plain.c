@@ -58,7 +58,8 @@ INLINE REG reg_add(REG a, REG b)
 {
     EACH(a.f[i] + b.f[i]);
 }
-#define reg_keep(v) (void)0
+#define reg_keep(v)     (void)0
+#define keep_address(p) (void)0
 
 INLINE void reg_transpose(REG v[LANES])
 {

@@ -8,13 +8,17 @@
  *     reg_load_part(p, n) reg_store_part(p, n, v)     the first n lanes (1 .. LANES); loads give +0 in the others
  *     reg_transpose(v)    REG v[LANES], in place
  *     reg_keep(v)         makes the compiler hold a broadcast value in a register (it would load it once for every use)
+ *     keep_address(p)     makes the compiler compute with this pointer or stride as it is
  *     KERNELS             name of the table
  *
  * All arithmetic is reg_fma in the loop over k and one rounded operation each at the end: the same in every set.
  */
 #include "model/cpu/gemm_kernel.h"
 
-enum { COLS = 2 * LANES, CHUNK = 16 };
+/* Steps of k between two looks at the loop's end. They lie at fixed distances from pointers that move on once for all of them: a processor whose
+ * other hardware thread is busy takes in half as many instructions, and then each that is no multiplication costs. */
+enum { STEPS = 4, COLS = 2 * LANES, CHUNK = 16 };
+enum { B_MIDDLE = STEPS / 2 * COLS }; /* from where all of B's are within a byte's reach: a longer distance makes a longer instruction */
 
 /* One step of k of `from` lies in a row (lane_stride 1): copied CHUNK steps at a time, panel after panel, so that both sides are read
  * and written straight through. */
@@ -135,29 +139,29 @@ static inline __attribute__((always_inline)) void tile_step(const float *a, cons
     }
 }
 
-/* The same with the rows' values `apart` bytes from one another. */
-static inline __attribute__((always_inline)) void tile_step_apart(const char *const group[], int64_t apart, const float *b, REG acc[ROWS][2],
-                                                                  const int rows, const int vecs)
+/* The same with the rows' values `apart` bytes from one another; `step` floats further on in each of them. */
+static inline __attribute__((always_inline)) void tile_step_apart(const char *const group[], int64_t apart, const int64_t step, const float *b,
+                                                                  REG acc[ROWS][2], const int rows, const int vecs)
 {
     REG right[2];
     for (int j = 0; j < vecs; j++)
         right[j] = reg_load(b + j * LANES);
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) {
-        REG left = reg_set(*(const float *)(group[i / 3] + (i % 3) * apart));
+        REG left = reg_set(*(const float *)(group[i / 3] + (i % 3) * apart + step * (int64_t)sizeof(float)));
         reg_keep(left);
         for (int j = 0; j < vecs; j++)
             acc[i][j] = reg_fma(left, right[j], acc[i][j]);
     }
 }
 
-/* rows x vecs accumulators stay in registers for all of t->k; rows, vecs and apart are constants where this is inlined. */
-static inline __attribute__((always_inline)) void tile_of(const gemm_tile *t, const int rows, const int vecs, const bool apart)
+/* rows x vecs accumulators stay in registers for all of t->k; rows, vecs, apart and fixed (the operands' steps lie as in packed panels) are constants
+ * where this is inlined. */
+static inline __attribute__((always_inline)) void tile_of(const gemm_tile *t, const int rows, const int vecs, const bool apart, const bool fixed)
 {
     REG acc[ROWS][2];
     const int64_t part = t->cols - (vecs - 1) * LANES; /* lanes of the last vector */
     const float *a = t->a, *b = t->b;
-    const int64_t b_k = t->b_k;
 
     if (t->start) { /* outside of the loops: the sums must not go through memory */
         for (int i = 0; i < rows; i++) {
@@ -176,23 +180,38 @@ static inline __attribute__((always_inline)) void tile_of(const gemm_tile *t, co
             __builtin_prefetch(t->next + i * t->to_stride + j * LANES);
         __builtin_prefetch(t->next + i * t->to_stride + COLS - 1);
     }
+    const int64_t a_k = fixed && !apart ? A_STRIDE : t->a_k, b_k = fixed ? COLS : t->b_k, middle = fixed ? B_MIDDLE : 0;
+    int64_t left = t->k;
+    b += middle;
     if (apart) { /* steps side by side */
         const char *group[(ROWS + 2) / 3]; /* of rows 0, 3, 6, ...: the others are one and two strides further */
         int64_t row = t->a_row * (int64_t)sizeof(float);
         for (int g = 0; g < (rows + 2) / 3; g++)
             group[g] = (const char *)(a + 3 * g * t->a_row);
+        for (; left >= STEPS; left -= STEPS, b += STEPS * b_k) {
+            keep_address(row); /* else the compiler keeps an address for every row, more than there are registers */
+            keep_address(b);
 #pragma GCC unroll 4
-        for (int64_t k = 0; k < t->k; k++, b += b_k) {
-            __asm__("" : "+r"(row)); /* else the compiler keeps an address for every row, more than there are registers */
-            tile_step_apart(group, row, b, acc, rows, vecs);
+            for (int64_t step = 0; step < STEPS; step++)
+                tile_step_apart(group, row, step, b + step * b_k - middle, acc, rows, vecs);
+            for (int g = 0; g < (rows + 2) / 3; g++)
+                group[g] += STEPS * sizeof(float);
+        }
+        for (; left > 0; left--, b += b_k) {
+            keep_address(row);
+            tile_step_apart(group, row, 0, b - middle, acc, rows, vecs);
             for (int g = 0; g < (rows + 2) / 3; g++)
                 group[g] += sizeof(float);
         }
     } else {
-        const int64_t a_k = t->a_k;
+        for (; left >= STEPS; left -= STEPS, a += STEPS * a_k, b += STEPS * b_k) {
+            keep_address(b);
 #pragma GCC unroll 4
-        for (int64_t k = 0; k < t->k; k++, a += a_k, b += b_k)
-            tile_step(a, b, acc, rows, vecs);
+            for (int64_t step = 0; step < STEPS; step++)
+                tile_step(a + step * a_k, b + step * b_k - middle, acc, rows, vecs);
+        }
+        for (; left > 0; left--, a += a_k, b += b_k)
+            tile_step(a, b - middle, acc, rows, vecs);
     }
     if (t->finish) {
         REG scale = reg_set(t->scale);
@@ -219,13 +238,22 @@ static inline __attribute__((always_inline)) void tile_of(const gemm_tile *t, co
 }
 
 /* Register numbers can't be computed, so every number of rows has its own code; and one register's width where the columns fit in it. */
-#define TILE_FUNCTION(rows, vecs, apart)                              \
-    static void tile_##rows##_##vecs##_##apart(const gemm_tile *t)    \
-    {                                                                 \
-        tile_of(t, rows, vecs, apart);                                \
+#define TILE_FUNCTION(rows, vecs, apart, fixed)                              \
+    static void tile_##rows##_##vecs##_##apart##_##fixed(const gemm_tile *t) \
+    {                                                                        \
+        tile_of(t, rows, vecs, apart, fixed);                                \
     }
-#define TILE(rows) TILE_FUNCTION(rows, 1, 0) TILE_FUNCTION(rows, 2, 0) TILE_FUNCTION(rows, 1, 1) TILE_FUNCTION(rows, 2, 1)
-#define TILE_ENTRY(rows) [rows - 1] = {{tile_##rows##_1_0, tile_##rows##_1_1}, {tile_##rows##_2_0, tile_##rows##_2_1}},
+#define TILE_WIDTH(rows, vecs) \
+    TILE_FUNCTION(rows, vecs, 0, 0) TILE_FUNCTION(rows, vecs, 0, 1) TILE_FUNCTION(rows, vecs, 1, 0) TILE_FUNCTION(rows, vecs, 1, 1)
+#define TILE(rows) TILE_WIDTH(rows, 1) TILE_WIDTH(rows, 2)
+#define WIDTH_ENTRY(name)          \
+    {                              \
+        {name##_0_0, name##_0_1},  \
+        {                          \
+            name##_1_0, name##_1_1 \
+        }                          \
+    }
+#define TILE_ENTRY(rows) [rows - 1] = {WIDTH_ENTRY(tile_##rows##_1), WIDTH_ENTRY(tile_##rows##_2)},
 #if ROWS == 4
 #define FOR_ROWS(x) x(1) x(2) x(3) x(4)
 #elif ROWS == 6
@@ -238,8 +266,9 @@ FOR_ROWS(TILE)
 
 static void tile(const gemm_tile *t)
 {
-    static void (*const tiles[ROWS][2][2])(const gemm_tile *) = {FOR_ROWS(TILE_ENTRY)};
-    tiles[t->rows - 1][t->cols > LANES][t->a_row > 1](t);
+    static void (*const tiles[ROWS][2][2][2])(const gemm_tile *) = {FOR_ROWS(TILE_ENTRY)};
+    bool apart = t->a_row > 1, fixed = t->b_k == COLS && (apart || t->a_k == A_STRIDE);
+    tiles[t->rows - 1][t->cols > LANES][apart][fixed](t);
 }
 
 static void fold(const gemm_fold *f)
@@ -255,4 +284,5 @@ static void fold(const gemm_fold *f)
     }
 }
 
-const gemm_kernels KERNELS = {.rows = ROWS, .cols = COLS, .lanes = LANES, .a_stride = A_STRIDE, .kc = KC, .pack = pack, .sum_lanes = sum_lanes, .tile = tile, .fold = fold};
+const gemm_kernels KERNELS = {
+    .rows = ROWS, .cols = COLS, .lanes = LANES, .a_stride = A_STRIDE, .kc = KC, .pack = pack, .sum_lanes = sum_lanes, .tile = tile, .fold = fold};
