@@ -18,6 +18,9 @@
  *           panel of A    56 KiB; used by every panel of that block                                                      (L2, L1 in part)
  *             panel of B    128 KiB; streams from L2, in order; the sums of one tile stay in registers; C is fetched a tile ahead
  *
+ * Where L2 is at most SMALL_L2, so few columns would fit that A would come from L3 again and again: there B's block is larger and its panels stream from L3,
+ * each panel of A is used by all of them, and rows that are packed are packed as many as L2 holds (NEAR_ROWS) and used at once.
+ *
  * A part of k that isn't the first begins its chains from what C holds: exactly where the part before left them.
  *
  * B is packed in every call, weights too: columns are cut among the threads first, so that each column is packed once for all rows. Keeping weights
@@ -25,6 +28,7 @@
  * nothing of a weight gradient, and cost two more copies of the weights.
  */
 enum { MOST_ROWS = 2048, MOST_TILE = 14 * 32, HUGE_PAGE = 2 << 20, B_FLOATS = 512 * 768, L2_PERCENT = 40, SMALL = 1 << 15 };
+enum { SMALL_L2 = 512 << 10, STREAM_FLOATS = 1024 * 768, NEAR_ROWS = 120 };
 
 typedef struct worker_ticks {
     _Alignas(64) uint64_t sum; /* a cache line each */
@@ -52,7 +56,8 @@ typedef struct open_block {
 struct gemm {
     const gemm_kernels *kernels;
     cpu_isa isa;
-    threads *pool; /* borrowed */
+    threads *pool;        /* borrowed */
+    bool streams;         /* L2 is small: B's block lies in L3 */
     int64_t block_floats; /* of a packed block of B */
     size_t a_floats, b_floats;
     float *buffers; /* per worker: A's block, then B's */
@@ -76,33 +81,35 @@ static const gemm_kernels *kernels_of(cpu_isa isa)
     return isa == CPU_ISA_AVX512 ? &gemm_kernels_avx512 : isa == CPU_ISA_AVX2 ? &gemm_kernels_avx2 : &gemm_kernels_plain;
 }
 
-static void buffer_sizes(const gemm_kernels *kernels, size_t *a_floats, size_t *b_floats)
+static int64_t l2_bytes(void)
+{
+    long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return l2 > 0 ? l2 : 1 << 20;
+}
+
+static void buffer_sizes(const gemm_kernels *kernels, int64_t l2, size_t *a_floats, size_t *b_floats)
 {
     *a_floats = (size_t)(divide_up(MOST_ROWS, kernels->rows) * kernels->a_stride * kernels->kc);
-    *b_floats = B_FLOATS;
+    *b_floats = l2 <= SMALL_L2 ? STREAM_FLOATS : B_FLOATS;
+}
+
+static size_t workspace_bytes(const gemm_kernels *kernels, int64_t l2, int workers)
+{
+    size_t a, b;
+    buffer_sizes(kernels, l2, &a, &b);
+    return ((a + b) * sizeof(float) * (size_t)workers + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
 }
 
 size_t gemm_workspace_bytes(cpu_isa isa, int workers)
 {
-    size_t a, b;
     cpu_isa chosen = isa;
-    if (isa_choose(isa, &chosen) != STATUS_OK)
-        return 0;
-    buffer_sizes(kernels_of(chosen), &a, &b);
-    return ((a + b) * sizeof(float) * (size_t)workers + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    return isa_choose(isa, &chosen) == STATUS_OK ? workspace_bytes(kernels_of(chosen), l2_bytes(), workers) : 0;
 }
 
 int64_t gemm_whole_steps(cpu_isa isa)
 {
     cpu_isa chosen = isa;
     return isa_choose(isa, &chosen) == STATUS_OK ? kernels_of(chosen)->kc : 0;
-}
-
-/* How much of B is packed at once: what fills L2_PERCENT of the second-level cache. Moves no bit: only how often A's block is read again. */
-static int64_t b_floats_that_fit(void)
-{
-    long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    return smaller((l2 > 0 ? l2 : 1 << 20) * L2_PERCENT / 100 / (int64_t)sizeof(float), B_FLOATS);
 }
 
 /* Blocks of n columns of nearly equal size, in whole panels. */
@@ -123,11 +130,16 @@ static void wait_a_little(void)
 
 status gemm_create(cpu_isa isa, threads *pool, gemm **out)
 {
+    return gemm_create_for_cache(isa, pool, l2_bytes(), out);
+}
+
+status gemm_create_for_cache(cpu_isa isa, threads *pool, int64_t l2, gemm **out)
+{
     *out = NULL;
     TRY(isa_choose(isa, &isa));
     gemm *g;
     TRY(memory_new(&g, sizeof *g, "the matrix product"));
-    size_t bytes = gemm_workspace_bytes(isa, threads_count(pool));
+    size_t bytes = workspace_bytes(kernels_of(isa), l2, threads_count(pool));
     *g = (gemm){.kernels = kernels_of(isa), .isa = isa, .pool = pool, .buffers = aligned_alloc(HUGE_PAGE, bytes)};
     if (!g->buffers) {
         free(g);
@@ -144,8 +156,10 @@ status gemm_create(cpu_isa isa, threads *pool, gemm **out)
     memset(g->open, 0, (size_t)threads_count(pool) * sizeof *g->open);
     madvise(g->buffers, bytes, MADV_HUGEPAGE); /* fewer page walks where it is granted; no harm where not */
     assert(g->kernels->rows * g->kernels->cols <= MOST_TILE);
-    buffer_sizes(g->kernels, &g->a_floats, &g->b_floats);
-    g->block_floats = b_floats_that_fit();
+    buffer_sizes(g->kernels, l2, &g->a_floats, &g->b_floats);
+    g->streams = l2 <= SMALL_L2;
+    /* How much of B is packed at once moves no bit: only how often A's block is read again. */
+    g->block_floats = g->streams ? STREAM_FLOATS : smaller(l2 * L2_PERCENT / 100 / (int64_t)sizeof(float), B_FLOATS);
     *out = g;
     return STATUS_OK;
 }
@@ -347,8 +361,8 @@ static void take_b(const gemm_kernels *kernels, const gemm_product *p, block *k,
                                    .panel_stride = k->b_panel});
 }
 
-/* The rows from row0 on of the part of k at hand: packed, or where they lie. */
-static void take_a(const gemm_kernels *kernels, const gemm_product *p, block *k, float *room)
+/* The rows from row0 on of the part of k at hand: packed, or where they lie; `first`: they have not been packed before. */
+static void take_a(const gemm_kernels *kernels, const gemm_product *p, block *k, float *room, bool first)
 {
     const float *from = p->a + k->row0 * p->a_row + k->k0 * p->a_k;
     k->a = k->a_in_place ? from : room;
@@ -366,7 +380,7 @@ static void take_a(const gemm_kernels *kernels, const gemm_product *p, block *k,
                       .stride = kernels->a_stride,
                       .panel_stride = k->a_panel};
     kernels->pack(&pack);
-    if (p->row_sums)
+    if (p->row_sums && first)
         kernels->sum_lanes(&pack, p->row_sums + k->row0);
 }
 
@@ -374,22 +388,26 @@ static void run_product(gemm *g, int worker, const gemm_product *p, bool shared)
 {
     const gemm_kernels *kernels = g->kernels;
     float *a = g->buffers + (size_t)worker * (g->a_floats + g->b_floats), *b = a + g->a_floats;
+    block k = {.a_in_place = reads_a_in_place(p), .b_in_place = reads_b_in_place(kernels, p)};
     int64_t parts = p->k > kernels->kc ? divide_up(p->k, kernels->kc) : 1;
     for (int64_t row = 0; row < p->m; row += MOST_ROWS) {
-        block k = {.row0 = row,
-                   .rows = cut_even(smaller(MOST_ROWS, p->m - row), kernels->rows),
-                   .a_in_place = reads_a_in_place(p),
-                   .b_in_place = reads_b_in_place(kernels, p)};
+        int64_t rows = smaller(MOST_ROWS, p->m - row), blocks = g->streams && !k.a_in_place ? divide_up(rows, NEAR_ROWS) : 1;
         for (int64_t part = 0; part < parts; part++) {
             k.k0 = p->k * part / parts;
             k.steps = p->k * (part + 1) / parts - k.k0;
-            take_a(kernels, p, &k, a);
             int64_t most_cols = columns_of_block(g, p->n, k.steps);
-            for (k.col0 = 0; k.col0 < p->n; k.col0 += most_cols) {
+            k.col0 = 0;
+            do { /* without columns too: sums of rows are wanted then as well */
                 k.cols = cut_full(smaller(most_cols, p->n - k.col0), kernels->cols);
                 take_b(kernels, p, &k, b);
-                multiply_block(g, worker, p, &k, shared);
-            }
+                for (int64_t i = 0; i < blocks; i++) {
+                    k.row0 = row + rows * i / blocks;
+                    k.rows = cut_even(row + rows * (i + 1) / blocks - k.row0, kernels->rows);
+                    if (blocks > 1 || k.col0 == 0) /* one block serves all columns */
+                        take_a(kernels, p, &k, a, k.col0 == 0);
+                    multiply_block(g, worker, p, &k, shared);
+                }
+            } while ((k.col0 += most_cols) < p->n);
         }
     }
 }

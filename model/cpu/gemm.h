@@ -65,6 +65,8 @@ typedef struct gemm_product {
 /* Local. `isa` as for isa_choose; `pool` (may be NULL: one thread) is borrowed and must outlive it. Packing buffers for every worker are
  * allocated here, none later. Errors: STATUS_USAGE (an isa the machine lacks), STATUS_RESOURCE. */
 status gemm_create(cpu_isa isa, threads *pool, gemm **out);
+/* The same for a second-level cache of so many bytes instead of the machine's. It moves no bit. */
+status gemm_create_for_cache(cpu_isa isa, threads *pool, int64_t l2, gemm **out);
 void gemm_free(gemm *g);
 /* The set in use, never AUTO. */
 cpu_isa gemm_isa(const gemm *g);

@@ -7,7 +7,11 @@
 #include "support/support.h"
 
 enum { MOST_THREADS = 3, PAD = 3 };
-static const cpu_isa sets[] = {CPU_ISA_PLAIN, CPU_ISA_AVX2, CPU_ISA_AVX512};
+/* Each with a second-level cache that B's block fits in, and with one that it streams past. */
+static const struct {
+    cpu_isa isa;
+    int64_t l2;
+} sets[] = {{CPU_ISA_PLAIN, 1 << 20}, {CPU_ISA_AVX2, 512 << 10}, {CPU_ISA_AVX2, 2 << 20}, {CPU_ISA_AVX512, 512 << 10}, {CPU_ISA_AVX512, 2 << 20}};
 enum { SETS = sizeof sets / sizeof *sets };
 
 /* One product object for every supported set and every number of threads; made once. */
@@ -19,8 +23,8 @@ static void open_objects(void)
     for (int t = 1; t <= MOST_THREADS; t++) {
         ck_ok(threads_create(t, &pools[t]));
         for (int s = 0; s < SETS; s++)
-            if (isa_supported(sets[s]))
-                ck_ok(gemm_create(sets[s], pools[t], &objects[s][t]));
+            if (isa_supported(sets[s].isa))
+                ck_ok(gemm_create_for_cache(sets[s].isa, pools[t], sets[s].l2, &objects[s][t]));
     }
 }
 
@@ -190,13 +194,13 @@ static void check_product(int64_t m, int64_t n, int64_t k, enum layout a_layout,
             }
             gemm_run(objects[s][count], &p);
             if (p.folds) /* c and the sums before hold anything now */
-                compare("the last sum", &p, sets[s], count, &want_last, &got_fold[p.folds - 1]);
+                compare("the last sum", &p, sets[s].isa, count, &want_last, &got_fold[p.folds - 1]);
             else
-                compare("c", &p, sets[s], count, &want, &got);
+                compare("c", &p, sets[s].isa, count, &want, &got);
             for (int i = 0; i < p.folds; i++)
                 free(got_fold[i].p);
-            compare("pre", &p, sets[s], count, &want_pre, &got_pre);
-            compare("sums of rows", &p, sets[s], count, &want_sum, &got_sum);
+            compare("pre", &p, sets[s].isa, count, &want_pre, &got_pre);
+            compare("sums of rows", &p, sets[s].isa, count, &want_sum, &got_sum);
             free(got_sum.p);
             free(got.p);
             free(got_pre.p);
@@ -303,7 +307,7 @@ START_TEST(cutting_k_into_calls_changes_no_bit)
         second.b += cut * p.b_k;
         gemm_run(objects[s][2], &first);
         gemm_run(objects[s][2], &second);
-        compare("c", &p, sets[s], 2, &whole, &parts);
+        compare("c", &p, sets[s].isa, 2, &whole, &parts);
         free(whole.p);
         free(parts.p);
     }
@@ -351,7 +355,7 @@ START_TEST(workers_have_buffers_of_their_own)
             h.p[i].c = c.p + i * length * c.row;
         }
         threads_run(pools[MOST_THREADS], HEADS, run_head, &h);
-        compare("scores", &h.p[0], sets[s], MOST_THREADS, &want, &c);
+        compare("scores", &h.p[0], sets[s].isa, MOST_THREADS, &want, &c);
         free(c.p);
         free(want.p);
     }
@@ -379,7 +383,7 @@ START_TEST(near_the_product_in_double)
                     size += fabs(product);
                 }
                 double error = fabs(sum - (double)c.p[i * c.row + j]);
-                ck_assert_msg(error <= 2e-6 * size, "%s [%d,%d]: off by %g of %g", isa_name(sets[s]), (int)i, (int)j, error, size);
+                ck_assert_msg(error <= 2e-6 * size, "%s [%d,%d]: off by %g of %g", isa_name(sets[s].isa), (int)i, (int)j, error, size);
             }
         }
     }
