@@ -84,9 +84,10 @@ static void multiply_own(const matrices *m, const shape *s)
     gemm_run_worker(m->own, 0, &p);
 }
 
+enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 }; /* cblas */
+
 static void multiply_blas(const matrices *m, const shape *s)
 {
-    enum { ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 };
     int T = (int)s->tokens, I = (int)s->inputs, O = (int)s->outputs;
     switch (s->kind) {
     case FORWARD: m->sgemm(ROW_MAJOR, PLAIN, TRANSPOSED, T, O, I, 1, m->x, I, m->w, I, 0, m->y, O); break;
@@ -195,7 +196,7 @@ static void open_side(const side *d, matrices *m, char label[NAME])
     if (!m->sgemm || !corename)
         return;
     float zeros[64] = {0}, result[64];
-    m->sgemm(101, 111, 111, 8, 8, 8, 1, zeros, 8, zeros, 8, 0, result, 8); /* a core type of another processor ends here, and the side is absent */
+    m->sgemm(ROW_MAJOR, PLAIN, PLAIN, 8, 8, 8, 1, zeros, 8, zeros, 8, 0, result, 8); /* a core type of another processor ends here, and the side is absent */
     snprintf(label, NAME, "%s", corename());
 }
 

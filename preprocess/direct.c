@@ -28,7 +28,7 @@ typedef struct direct {
     bool routed;
     /* of the row in hand */
     int64_t number;                  /* among all rows */
-    int64_t position[ORDER_AT_ONCE]; /* of the rows from number - number % ORDER_AT_ONCE on, or from where this rank began */
+    int64_t position[ORDER_AT_ONCE]; /* of a block of rows that follow each other, the row in hand among them */
     int64_t at, positions;           /* the next of them, how many there are */
     row_wanted wanted;
     row_send send;
@@ -46,13 +46,18 @@ static status inputs_line(const direct *d, const char *identity, char **line)
     return inputs_add(line, "", d->s->o->out, &m);
 }
 
+static int64_t input_bytes(const csv_splits *s)
+{
+    int64_t bytes = 0;
+    for (int64_t i = 0; i < s->inputs; i++)
+        bytes += (int64_t)s->input[i].file.bytes;
+    return bytes;
+}
+
 static int64_t bytes_about(const direct *d)
 {
     enum { HEAD = 96 }; /* of a row besides its tokens, which take about as much as its text */
-    double bytes = 0;
-    for (int64_t i = 0; i < d->s->splits.inputs; i++)
-        bytes += (double)d->s->splits.input[i].file.bytes;
-    return (int64_t)((double)d->order.chosen * (HEAD + bytes / (double)d->s->checked.rows));
+    return (int64_t)((double)d->order.chosen * (HEAD + (double)input_bytes(&d->s->splits) / (double)d->s->checked.rows));
 }
 
 static status prepare(direct *d)
@@ -146,8 +151,7 @@ static status deal(direct *d)
     if (st == STATUS_OK)
         splits_deal(s, NULL, busy, comm_size(), d->first);
     free(busy);
-    for (int64_t i = 0; i < s->inputs; i++)
-        d->read.all += (int64_t)s->input[i].file.bytes;
+    d->read.all = input_bytes(s);
     return st;
 }
 

@@ -68,7 +68,7 @@ static status run_round(duplicate_sink *r, duplicate_counts *out)
     duplicate_entry *got = NULL;
     memset(r->to, 0, ranks * sizeof *r->to);
     r->send = NULL;
-    status st = r->job->each(r->job->with, r->send != NULL, r);
+    status st = r->job->each(r->job->with, false, r);
     if (st == STATUS_OK)
         st = memory_new(&table, ranks * ranks * sizeof *table, "the exchange of text hashes");
     TRY_DONE(comm_agree(st));
@@ -83,7 +83,7 @@ static status run_round(duplicate_sink *r, duplicate_counts *out)
     if (st == STATUS_OK)
         st = memory_new(&got, received, "text hashes");
     if (st == STATUS_OK)
-        st = r->job->each(r->job->with, r->send != NULL, r);
+        st = r->job->each(r->job->with, true, r);
     TRY_DONE(comm_agree(st));
     comm_exchange(r->send, r->to, got, r->from);
     count_groups(got, received / sizeof(duplicate_entry), out);
