@@ -1,5 +1,6 @@
 #include "common/hash.h"
 
+#include <cpuid.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/evp.h>
@@ -83,6 +84,13 @@ static status read_blocks(const char *path, void (*add)(void *hash, const void *
 static void add_sha256(void *hash, const void *p, size_t n)
 {
     hash_sha256_add(hash, p, n);
+}
+
+bool hash_sha256_is_fast(void)
+{
+    enum { SHA = 1 << 29 }; /* of the extended features */
+    unsigned a, b = 0, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & SHA;
 }
 
 status hash_sha256_file(const char *path, char hex[HASH_HEX])

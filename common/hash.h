@@ -7,6 +7,7 @@
 #ifndef FRETSAW_COMMON_HASH_H
 #define FRETSAW_COMMON_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,8 @@ void hash_sha256_end(hash_sha256 *h, char hex[HASH_HEX]);
 /* Whole buffer; whole file (STATUS_IO with its name when it cannot be read). Local. */
 status hash_sha256_buffer(const void *p, size_t n, char hex[HASH_HEX]);
 status hash_sha256_file(const char *path, char hex[HASH_HEX]);
+/* The processor has instructions for it: without them it takes four times as long. */
+bool hash_sha256_is_fast(void);
 
 /* CRC-32 as zip and zlib have it. Join: of two parts one behind the other, from theirs and the length of the second. */
 uint32_t hash_crc32(const void *p, size_t n);

@@ -6,6 +6,7 @@
 #include "common/comm.h"
 #include "common/count.h"
 #include "common/files.h"
+#include "common/hash.h"
 #include "common/log.h"
 #include "common/space.h"
 #include "preprocess/parts.h"
@@ -183,6 +184,12 @@ status stage_look(stage_state *s, bool *there)
     return comm_agree(sources_list(&s->sources, &s->inputs));
 }
 
+/* Hashing so many bytes takes as long as checking this many: 1.5 and 0.35 GB/s, with and without instructions for it, beside 0.8. */
+static uint64_t hashing_work(uint64_t bytes)
+{
+    return hash_sha256_is_fast() ? bytes / 8 * 5 : bytes * 2;
+}
+
 /* The hashes and the check at once: the ranks that hash have the less to check. */
 static status hash_and_check(stage_state *s)
 {
@@ -190,7 +197,7 @@ static status hash_and_check(stage_state *s)
     status st = memory_new(&busy, (size_t)comm_size() * sizeof *busy, "the shares of the ranks");
     TRY_DONE(comm_agree(st)); /* the last time that ranks wait for each other before their checks are done */
     for (int64_t i = 0; i < s->sources.count; i++)
-        busy[i % comm_size()] += s->sources.source[i].stored; /* a byte takes about as long to hash as to check */
+        busy[i % comm_size()] += hashing_work(s->sources.source[i].stored);
     st = sources_hash_mine(&s->sources);
     status checked = check_inputs(&s->splits, &s->o->rules, busy, &s->checked);
     TRY_DONE(sources_share_hashes(&s->sources, st));

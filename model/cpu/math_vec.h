@@ -12,12 +12,10 @@
 
 #include "model/cpu/vec.h"
 
-/* e^x = 2^n e^r with |r| <= ln2 / 2. The power is applied in two factors: the first product is exact, so a denormal result is
- * rounded once. */
-VEC vec16 vec_exp(vec16 x)
+/* e^x = 2^power e^r with |r| <= ln2 / 2; returns e^r. */
+VEC vec16 vec_exp_reduced(vec16 x, veci *power)
 {
     const vec16 magic = vec_set(0x1.8p23f); /* adding it leaves the nearest integer in the low bits */
-    x = vec_max(vec_set(-104.5f), vec_min(vec_set(89.5f), x)); /* in this order of operands NaN passes */
     vec16 shifted = vec_fma(x, vec_set(0x1.715476p0f), magic);
     vec16 n = vec_sub(shifted, magic);
     vec16 r = vec_fma(n, vec_set(-0x1.62e430p-1f), x);
@@ -29,12 +27,32 @@ VEC vec16 vec_exp(vec16 x)
     p = vec_fma(p, r, vec_set(0x1.555554p-3f));
     p = vec_fma(p, r, vec_set(0.5f));
     p = vec_fma(p, r, vec_set(1.0f));
-    p = vec_fma(p, r, vec_set(1.0f));
-    veci power = veci_sub(vec_as_int(shifted), vec_as_int(magic));
-    veci half = veci_shift_right_signed(power, 1), rest = veci_sub(power, half);
-    vec16 first = veci_as_float(veci_shift_left(veci_add(half, veci_set(127)), 23));
-    vec16 second = veci_as_float(veci_shift_left(veci_add(rest, veci_set(127)), 23));
-    return vec_mul(vec_mul(p, first), second);
+    *power = veci_sub(vec_as_int(shifted), vec_as_int(magic));
+    return vec_fma(p, r, vec_set(1.0f));
+}
+
+/* 2^n, -126 <= n <= 127. */
+VEC vec16 vec_power_of_two(veci n)
+{
+    return veci_as_float(veci_shift_left(veci_add(n, veci_set(127)), 23));
+}
+
+/* The power is applied in two factors: the first product is exact, so a denormal result is rounded once. */
+VEC vec16 vec_exp(vec16 x)
+{
+    veci power;
+    x = vec_max(vec_set(-104.5f), vec_min(vec_set(89.5f), x)); /* in this order of operands NaN passes */
+    vec16 e = vec_exp_reduced(x, &power);
+    veci half = veci_shift_right_signed(power, 1);
+    return vec_mul(vec_mul(e, vec_power_of_two(half)), vec_power_of_two(veci_sub(power, half)));
+}
+
+/* The same for -87 <= x <= 88 and NaN, where one factor will do: a sixth less work for GELU. */
+VEC vec16 vec_exp_near(vec16 x)
+{
+    veci power;
+    vec16 e = vec_exp_reduced(x, &power);
+    return vec_mul(e, vec_power_of_two(power));
 }
 
 /* Phi(x) = (1 + erf(x / sqrt 2)) / 2 and phi(x) = exp(-x^2 / 2) / sqrt(2 pi). The tail is Phi(-|x|) = exp(-x^2 / 2) Q(t) with a
@@ -44,7 +62,7 @@ VEC vec16 vec_exp(vec16 x)
 VEC void vec_normal(vec16 x, vec16 *cdf, vec16 *density)
 {
     vec16 a = vec_absolute(x);
-    vec16 e = vec_exp(vec_max(vec_set(-80.0f), vec_mul(vec_mul(vec_set(-0.5f), x), x))); /* NaN passes */
+    vec16 e = vec_exp_near(vec_max(vec_set(-80.0f), vec_mul(vec_mul(vec_set(-0.5f), x), x))); /* NaN passes */
     vec16 t = vec_div(vec_set(1.0f), vec_fma(a, vec_set(0.265f), vec_set(1.0f)));
     vec16 q = vec_set(0.030624501f);
     q = vec_fma(q, t, vec_set(-0.1433007f));
