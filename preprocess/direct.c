@@ -8,6 +8,7 @@
 #include "preprocess/reading.h"
 #include "preprocess/report.h"
 #include "preprocess/stage_inside.h"
+#include "preprocess/turns.h"
 #include "shard/inputs.h"
 #include "shard/order.h"
 #include "shard/place.h"
@@ -21,13 +22,14 @@ typedef struct direct {
     rowfile_meta meta;               /* as that of all parts together */
     uint16_t *source_map, *lang_map; /* from the rows' indices to its own */
     row_order order;
-    int64_t *first;                  /* ranks + 1: the pieces of each rank */
+    turns turns;
     reading read;
     kept *kept;
     duplicate_counts duplicates;
     bool routed;
     /* of the row in hand */
     int64_t number;                  /* among all rows */
+    int64_t behind;                  /* that of the row behind those that are read in one go */
     int64_t position[ORDER_AT_ONCE]; /* of a block of rows that follow each other, the row in hand among them */
     int64_t at, positions;           /* the next of them, how many there are */
     row_wanted wanted;
@@ -80,6 +82,7 @@ static status count(void *with, row_counts *out)
     if (s->checked.rows == 0)
         return comm_agree(fail(STATUS_INPUT, "the inputs have no rows"));
     TRY(comm_agree(prepare(d)));
+    TRY(turns_open(&s->splits, &d->turns));
     *out = (row_counts){.kept = s->checked.rows, .chosen = d->order.chosen, .bytes = bytes_about(d), .inputs = d->inputs, .meta = &d->meta};
     return STATUS_OK;
 }
@@ -89,7 +92,7 @@ static status count(void *with, row_counts *out)
 static int64_t next_position(direct *d)
 {
     if (d->at == d->positions) {
-        int64_t left = d->s->checked.rows - d->number;
+        int64_t left = d->behind - d->number;
         d->positions = left < ORDER_AT_ONCE ? left : ORDER_AT_ONCE;
         d->at = 0;
         order_positions(&d->order, d->number, d->positions, d->position);
@@ -103,7 +106,7 @@ static status take_row(void *job, const rowfile_row *r, int64_t unknown)
     direct *d = job;
     const stage_state *s = d->s;
     int64_t labels = s->checked.labels;
-    if (d->number == s->checked.rows)
+    if (d->number == d->behind)
         return rows_changed(d->read.maker);
     survey_add(&d->s->counts, r->lang, r->label, r->tokens, unknown);
     TRY(kept_add(d->kept, rowfile_row_hash(r, s->meta.lang[r->lang], labels), r->text_hash, duplicates_labels(r->label, labels)));
@@ -116,53 +119,53 @@ static status take_row(void *job, const rowfile_row *r, int64_t unknown)
     return d->send(d->job, position, &mapped);
 }
 
-/* Rows of all inputs before the first of the piece. */
-static int64_t rows_before(const csv_splits *s, int64_t piece)
+/* Rows of all inputs before the first of the piece, which may be the one behind the last. */
+static int64_t rows_before(const direct *d, int64_t piece)
 {
+    const csv_splits *s = &d->s->splits;
     int64_t rows = 0;
+    if (piece == s->pieces)
+        return d->s->checked.rows;
     for (int64_t i = 0; i < s->piece[piece].input; i++)
         rows += s->input[i].records - 1; /* without the header */
     return rows + s->piece[piece].record - (s->piece[piece].record > 0);
 }
 
-/* This rank's pieces, those of each input in a run of their own. */
+/* Those of each input in a run of their own. */
 static status read_pieces(direct *d, int64_t first, int64_t end)
 {
     const csv_splits *s = &d->s->splits;
     for (int64_t next; first < end && !d->read.stopped; first = next) {
         for (next = first + 1; next < end && s->piece[next].input == s->piece[first].input; next++) {
         }
-        d->number = rows_before(s, first);
+        d->number = rows_before(d, first);
+        d->behind = rows_before(d, next);
         d->at = d->positions = 0;
+        TRY(kept_go_to(d->kept, d->number));
         TRY(reading_run(&d->read, first, next, take_row, d));
-        if (!d->read.stopped && d->number != (next < s->pieces ? rows_before(s, next) : d->s->checked.rows))
+        if (!d->read.stopped && d->number != d->behind)
             return rows_changed(d->read.maker);
     }
     return STATUS_OK;
 }
 
-static status deal(direct *d)
+static status read_turns(direct *d)
 {
-    const csv_splits *s = &d->s->splits;
-    size_t ranks = (size_t)comm_size();
-    uint64_t *busy;
-    TRY(memory_new(&busy, ranks * sizeof *busy, "the shares of the ranks"));
-    status st = memory_new(&d->first, (ranks + 1) * sizeof *d->first, "the shares of the ranks");
-    if (st == STATUS_OK)
-        splits_deal(s, NULL, busy, comm_size(), d->first);
-    free(busy);
-    d->read.all = input_bytes(s);
+    int64_t first, end;
+    status st = STATUS_OK;
+    while (st == STATUS_OK && !d->read.stopped && turns_next(&d->turns, &first, &end))
+        st = read_pieces(d, first, end);
     return st;
 }
 
 static status read_mine(direct *d, const char *folder)
 {
-    TRY(deal(d));
-    TRY(kept_create(folder, &d->kept));
+    d->read.all = input_bytes(&d->s->splits);
+    TRY(kept_create(folder, rows_before(d, d->turns.node_first), &d->kept));
     TRY(rows_create(&d->s->job, &d->s->counts, &d->read.maker));
     d->read.splits = &d->s->splits;
     d->read.shown = progress_begin("tokenize", "bytes", d->read.all);
-    status st = read_pieces(d, d->first[comm_rank()], d->first[comm_rank() + 1]);
+    status st = read_turns(d);
     if (st == STATUS_OK && !d->read.stopped)
         progress_set(d->read.shown, d->read.all, NULL);
     progress_end(d->read.shown);
@@ -191,8 +194,8 @@ static status identify(const direct *d, const char *folder, char hex[HASH_HEX])
     int64_t rows = 0;
     TRY(data_identity_begin(d->s->meta.tokenizer, d->s->checked.rows, &all));
     status st = STATUS_OK;
-    for (int rank = 0; st == STATUS_OK && rank < comm_size(); rank++)
-        st = kept_add_hashes(folder, rank, all, &rows);
+    for (int node = 0; st == STATUS_OK && node < comm_nodes(); node++)
+        st = kept_add_hashes(folder, node, all, &rows);
     if (st == STATUS_OK && rows != d->s->checked.rows)
         st = fail(STATUS_IO, "%s: hashes of %lld rows where there are %lld; run the same command again", folder, (long long)rows,
                   (long long)d->s->checked.rows);
@@ -218,7 +221,9 @@ static status settle(void *with, const char *folder, char **inputs)
 
 static void let_go(void *with)
 {
-    stage_close_inputs(((direct *)with)->s);
+    direct *d = with;
+    stage_close_inputs(d->s);
+    turns_close(&d->turns);
 }
 
 static status place(direct *d, FILE *report)
@@ -248,7 +253,6 @@ status direct_run(stage_state *s, FILE *report)
     order_forget(&d.order);
     free(d.source_map);
     free(d.lang_map);
-    free(d.first);
     free(d.inputs);
     free(d.read_with);
     return st;

@@ -1,8 +1,10 @@
 #include "preprocess/kept.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "common/comm.h"
 
@@ -21,18 +23,25 @@ struct kept {
     kept_file rows, texts;
     uint64_t hash[BLOCK];
     kept_text text[BLOCK];
-    size_t count; /* of the block in hand */
+    size_t count;  /* of the block in hand */
+    int64_t first; /* the number of the first row of the node */
 };
 
-static status open_file(const char *folder, const char *what, int rank, const char *mode, kept_file *f)
+/* A file that another rank has made already is opened as it is. */
+static status open_file(const char *folder, const char *what, int number, int flags, kept_file *f)
 {
-    if (asprintf(&f->path, "%s/%s-%05d", folder, what, rank) < 0) {
+    if (asprintf(&f->path, "%s/%s-%05d", folder, what, number) < 0) {
         f->path = NULL;
         return fail(STATUS_RESOURCE, "out of memory for the path %s", folder);
     }
-    f->file = fopen(f->path, mode);
-    if (!f->file)
-        return fail_errno(STATUS_IO, errno, "%s: cannot be opened; all ranks must see the folder of --out", f->path);
+    int fd = open(f->path, flags | O_CLOEXEC, 0666);
+    f->file = fd < 0 ? NULL : fdopen(fd, flags & O_RDWR ? "r+b" : "rb");
+    if (!f->file) {
+        status st = fail_errno(STATUS_IO, errno, "%s: cannot be opened; all ranks must see the folder of --out", f->path);
+        if (fd >= 0)
+            close(fd);
+        return st;
+    }
     setvbuf(f->file, NULL, _IONBF, 0); /* blocks are large */
     return STATUS_OK;
 }
@@ -59,14 +68,15 @@ static status read_block(const kept_file *f, void *to, size_t size, size_t *coun
     return ferror(f->file) ? fail(STATUS_IO, "%s: cannot be read; run the same command again", f->path) : STATUS_OK;
 }
 
-status kept_create(const char *folder, kept **out)
+status kept_create(const char *folder, int64_t first, kept **out)
 {
     kept *k;
     *out = NULL;
     TRY(memory_new(&k, sizeof *k, "hashes of rows"));
-    status st = open_file(folder, "rows", comm_rank(), "wb", &k->rows);
+    k->first = first;
+    status st = open_file(folder, "rows", comm_node(), O_RDWR | O_CREAT, &k->rows);
     if (st == STATUS_OK)
-        st = open_file(folder, "texts", comm_rank(), "w+b", &k->texts);
+        st = open_file(folder, "texts", comm_rank(), O_RDWR | O_CREAT, &k->texts);
     if (st == STATUS_OK)
         *out = k;
     else
@@ -89,6 +99,14 @@ static status write_blocks(kept *k)
     k->count = 0;
     TRY(write_block(&k->rows, k->hash, count * sizeof *k->hash));
     return write_block(&k->texts, k->text, count * sizeof *k->text);
+}
+
+status kept_go_to(kept *k, int64_t number)
+{
+    TRY(write_blocks(k));
+    if (fseeko(k->rows.file, (off_t)((number - k->first) * (int64_t)sizeof *k->hash), SEEK_SET) == 0)
+        return STATUS_OK;
+    return fail_errno(STATUS_IO, errno, "%s: cannot be written", k->rows.path);
 }
 
 status kept_add(kept *k, uint64_t row_hash, uint64_t text_hash, uint64_t labels)
@@ -117,10 +135,10 @@ static status add_hashes(const kept_file *f, data_identity *d, int64_t *rows)
     }
 }
 
-status kept_add_hashes(const char *folder, int rank, data_identity *d, int64_t *rows)
+status kept_add_hashes(const char *folder, int node, data_identity *d, int64_t *rows)
 {
     kept_file f = {0};
-    status st = open_file(folder, "rows", rank, "rb", &f);
+    status st = open_file(folder, "rows", node, O_RDONLY, &f);
     if (st == STATUS_OK)
         st = add_hashes(&f, d, rows);
     close_file(&f);

@@ -1,10 +1,11 @@
-/* What a rank keeps of every row that it reads on the way to shards, in two files: hashes of the rows, for the identity of all, and hashes of texts with
- * values of labels, for the duplicates. Sixteen bytes and eight a row, since memory does not grow with the rows.
+/* What is kept of every row that is read on the way to shards, in files, since memory does not grow with the rows: the rows' hashes, for the identity of
+ * all, by their numbers in a file that the ranks of a node share; and hashes of texts with values of labels, for the duplicates, in one of each rank.
  *
- *     TRY(kept_create(folder, &k));
+ *     TRY(kept_create(folder, node_first, &k));
+ *     TRY(kept_go_to(k, number));                                 // of the row that comes next; those behind it follow
  *     TRY(kept_add(k, row_hash, text_hash, labels)); ...
  *     TRY(kept_finish(k));                                        // nothing more comes
- *     TRY(kept_add_hashes(folder, rank, identity, &rows));        // of any rank that has finished
+ *     TRY(kept_add_hashes(folder, node, identity, &rows));        // of any node whose ranks have finished
  *     TRY(duplicates_count(&(duplicates_job){..., .each = kept_give, .with = k}, &d));
  *     kept_free(k);
  *
@@ -17,13 +18,16 @@
 #include "store/identity.h"
 
 typedef struct kept kept;
-status kept_create(const char *folder, kept **out);
+/* `first`: the number of the first row of this node. */
+status kept_create(const char *folder, int64_t first, kept **out);
 void kept_free(kept *k); /* NULL is fine */
+/* Any number from `first` on. */
+status kept_go_to(kept *k, int64_t number);
 /* `labels`: duplicates_labels of the row. */
 status kept_add(kept *k, uint64_t row_hash, uint64_t text_hash, uint64_t labels);
 status kept_finish(kept *k);
-/* Adds that rank's row hashes to the identity, in its order, and their number to *rows. */
-status kept_add_hashes(const char *folder, int rank, data_identity *d, int64_t *rows);
+/* Adds that node's row hashes to the identity, in their order, and how many there are to *rows. */
+status kept_add_hashes(const char *folder, int node, data_identity *d, int64_t *rows);
 /* Of duplicates.h, with a kept that has finished. */
 status kept_give(void *with, bool labelled, duplicate_sink *sink);
 

@@ -32,7 +32,10 @@ pandas_eaten|preprocess/csv_pandas.c|{PANDAS_EATEN, 0}|{PANDAS_START, DECIDES}|^
 pandas_region|preprocess/csv_pandas.c|r.first = a->keeps ? PANDAS_BEFORE : a->region;|r.first = a->region;|^csv_pandas$
 gzip_member|preprocess/packed.c|            inflateReset(z);\n|            z->total_out = 0;\n|^csv_packed$
 helper_in_between|preprocess/parts.c|            continue; /* with fewer|            break; /* with fewer|^preprocess_np
-direct_count|preprocess/direct.c|if (!d->read.stopped && d->number != (|if (0 && d->number != (|^preprocess_direct$
+direct_count|preprocess/direct.c|if (!d->read.stopped && d->number != d->behind)|if (0)|^preprocess_direct$
+direct_turn|preprocess/direct.c|        TRY(kept_go_to(d->kept, d->number));\n||^preprocess_direct$
+turns_apart|preprocess/turns.c|            out->end = first[node + comm_node_size()];|            out->end = first[place + 1];|^preprocess_turns_np
+turns_twice|preprocess/turns.c|atomic_fetch_add_explicit(t->taken, t->step,|atomic_fetch_add_explicit(t->taken, t->step - (t->step > 1),|^preprocess_turns_np
 direct_first_row|preprocess/direct.c|- (s->piece[piece].record > 0);|- 0;|^preprocess_direct$
 direct_source|preprocess/direct.c|mapped.source = d->source_map[r->source];|mapped.source = r->source;|^preprocess_direct$
 direct_last_hashes|preprocess/kept.c|    TRY(write_blocks(k));\n    FILE|    FILE|^preprocess_direct$
