@@ -57,7 +57,7 @@ struct gemm {
     const gemm_kernels *kernels;
     cpu_isa isa;
     threads *pool;        /* borrowed */
-    bool streams;         /* L2 is small: B's block lies in L3 */
+    bool streams;         /* is_streamed, of the cache it is made for */
     int64_t block_floats; /* of a packed block of B */
     size_t a_floats, b_floats;
     float *buffers; /* per worker: A's block, then B's */
@@ -87,10 +87,16 @@ static int64_t l2_bytes(void)
     return l2 > 0 ? l2 : 1 << 20;
 }
 
+/* B's block lies in L3. */
+static bool is_streamed(int64_t l2)
+{
+    return l2 <= SMALL_L2;
+}
+
 static void buffer_sizes(const gemm_kernels *kernels, int64_t l2, size_t *a_floats, size_t *b_floats)
 {
     *a_floats = (size_t)(divide_up(MOST_ROWS, kernels->rows) * kernels->a_stride * kernels->kc);
-    *b_floats = l2 <= SMALL_L2 ? STREAM_FLOATS : B_FLOATS;
+    *b_floats = is_streamed(l2) ? STREAM_FLOATS : B_FLOATS;
 }
 
 static size_t workspace_bytes(const gemm_kernels *kernels, int64_t l2, int workers)
@@ -157,7 +163,7 @@ status gemm_create_for_cache(cpu_isa isa, threads *pool, int64_t l2, gemm **out)
     madvise(g->buffers, bytes, MADV_HUGEPAGE); /* fewer page walks where it is granted; no harm where not */
     assert(g->kernels->rows * g->kernels->cols <= MOST_TILE);
     buffer_sizes(g->kernels, l2, &g->a_floats, &g->b_floats);
-    g->streams = l2 <= SMALL_L2;
+    g->streams = is_streamed(l2);
     /* How much of B is packed at once moves no bit: only how often A's block is read again. */
     g->block_floats = g->streams ? STREAM_FLOATS : smaller(l2 * L2_PERCENT / 100 / (int64_t)sizeof(float), B_FLOATS);
     *out = g;
