@@ -404,7 +404,6 @@ status check_inputs(csv_splits *s, const check_rules *rules, const uint64_t *bus
 {
     check_state c = {.s = s, .rules = rules, .out = out};
     int64_t ranks = comm_size(), *first = NULL;
-    uint64_t *idle = NULL;
     share own = {0};
     bool done = false;
     *out = (check_result){0};
@@ -412,13 +411,11 @@ status check_inputs(csv_splits *s, const check_rules *rules, const uint64_t *bus
     if (st == STATUS_OK)
         st = memory_new(&first, (size_t)(ranks + 1) * sizeof *first, "the shares of the ranks");
     if (st == STATUS_OK)
-        st = memory_new(&idle, (size_t)ranks * sizeof *idle, "the shares of the ranks");
-    if (st == STATUS_OK)
         st = memory_new(&c.repaired, LANGS_LONGEST * UTF8_REPLACEMENT_BYTES + 1, "a language");
     if (st == STATUS_OK)
         st = csv_reader_create(rules->memory, &c.reader);
     if (st == STATUS_OK) {
-        splits_deal(s, NULL, busy ? busy : idle, ranks, first);
+        splits_deal(s, NULL, busy, ranks, first);
         own = (share){.first = first[comm_rank()], .end = first[comm_rank() + 1]};
     }
     own.st = st;
@@ -433,7 +430,6 @@ status check_inputs(csv_splits *s, const check_rules *rules, const uint64_t *bus
     comm_sum_int64(&out->rows, 1);
 done:
     free(first);
-    free(idle);
     free(c.repaired);
     csv_reader_free(c.reader);
     return st;

@@ -123,12 +123,9 @@ static status take_row(void *job, const rowfile_row *r, int64_t unknown)
 static int64_t rows_before(const direct *d, int64_t piece)
 {
     const csv_splits *s = &d->s->splits;
-    int64_t rows = 0;
     if (piece == s->pieces)
         return d->s->checked.rows;
-    for (int64_t i = 0; i < s->piece[piece].input; i++)
-        rows += s->input[i].records - 1; /* without the header */
-    return rows + s->piece[piece].record - (s->piece[piece].record > 0);
+    return splits_rows_before(s, s->piece[piece].input) + s->piece[piece].record - (s->piece[piece].record > 0);
 }
 
 /* Those of each input in a run of their own. */

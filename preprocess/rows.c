@@ -75,9 +75,7 @@ status rows_begin(row_maker *m, int64_t first_piece, int64_t end_piece)
     const csv_splits *s = m->job->splits;
     m->input = s->piece[first_piece].input;
     m->ahead = m->ended = false;
-    m->before = 0;
-    for (int64_t i = 0; i < m->input; i++)
-        m->before += s->input[i].records - 1; /* without the header */
+    m->before = splits_rows_before(s, m->input);
     csv_range range = splits_run(s, first_piece, end_piece, m->job->checked->input[m->input].width);
     return csv_reader_begin(m->reader, &s->input[m->input].file, &range);
 }

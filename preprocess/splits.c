@@ -221,6 +221,14 @@ int64_t splits_rows(const csv_split *s)
     return s->records - (s->records && s->record == 0);
 }
 
+int64_t splits_rows_before(const csv_splits *s, int64_t input)
+{
+    int64_t rows = 0;
+    for (int64_t i = 0; i < input; i++)
+        rows += s->input[i].records - 1; /* without the header */
+    return rows;
+}
+
 static uint64_t work_of(const csv_splits *s, const bool *skip, int64_t piece)
 {
     return skip && skip[piece] ? 0 : s->piece[piece].to - s->piece[piece].from;
@@ -250,10 +258,11 @@ void splits_deal(const csv_splits *s, const bool *skip, const uint64_t *busy, in
     uint64_t work = 0, target = 0, done = 0;
     for (int64_t k = 0; k < s->pieces; k++)
         work += work_of(s, skip, k);
-    uint64_t level = level_of(busy, ranks, work);
+    uint64_t level = busy ? level_of(busy, ranks, work) : work / (uint64_t)ranks;
     int64_t k = first[0] = 0;
     for (int64_t r = 0; r < ranks; r++) {
-        target += busy[r] < level ? level - busy[r] : 0;
+        uint64_t besides = busy ? busy[r] : 0;
+        target += besides < level ? level - besides : 0;
         for (; k < s->pieces && (r == ranks - 1 || done + work_of(s, skip, k) / 2 < target); k++)
             done += work_of(s, skip, k);
         first[r + 1] = k;

@@ -4,7 +4,7 @@
  *     splits s;
  *     TRY(splits_open(&(splits_request){.path = paths, .count = count, .split_bytes = 64 << 20}, &s));          // collective
  *     TRY(splits_count(&s));                                 // collective; or check_inputs, which does it by the way
- *     TRY(splits_deal(&s, NULL, busy, first));               // runs of pieces for the ranks: [first[r], first[r + 1])
+ *     splits_deal(&s, NULL, NULL, ranks, first);             // runs of pieces for the ranks: [first[r], first[r + 1])
  *     splits_close(&s);
  *
  * Counting reads every byte once, shared over the ranks, in pieces of at most 128 KiB that nest in the splits: each piece is counted for both
@@ -59,8 +59,10 @@ status splits_take_counts(csv_splits *s, const csv_piece *mine, int64_t first, i
 void splits_close(csv_splits *s);
 /* Rows of a split: its records without the header. Local. */
 int64_t splits_rows(const csv_split *s);
+/* Rows of all inputs before this one. Local. */
+int64_t splits_rows_before(const csv_splits *s, int64_t input);
 /* Local. Deals the pieces to `ranks` ranks in runs so that each has about as much to do: a piece counts its bytes, or none where `skip` (pieces
- * of them; may be NULL) is true; rank r has busy[r] bytes' worth to do besides. first has ranks + 1 entries. */
+ * of them; may be NULL) is true; rank r has busy[r] bytes' worth to do besides (NULL: none has). first has ranks + 1 entries. */
 void splits_deal(const csv_splits *s, const bool *skip, const uint64_t *busy, int64_t ranks, int64_t *first);
 /* The range for a reader of a split, of pieces [first, end) of one input, or of an input's header (width 0), behind which the pandas dialect
  * gives the first record too. Local. */

@@ -5,33 +5,28 @@
 
 #include "common/comm.h"
 
-enum { MOST = 8, TURNS = 64 }; /* of pieces in a turn, a megabyte of CSV; of turns of each rank where that makes them shorter. Ranks end a turn apart at most */
+/* Most pieces of a turn, a megabyte of CSV, since ranks end a turn apart; shorter where a rank would have fewer than so many turns. */
+enum { MOST = 8, TURNS = 64 };
 
-/* The runs of pieces of all ranks, those of a node behind each other: first[place] to first[place + 1] with the rank's place in that order. */
-static status deal(const csv_splits *s, int64_t *first, int *place)
+/* The rank's place when those of a node stand behind each other. Collective. */
+static status find_place(int *place)
 {
-    int64_t ranks = comm_size();
-    int mine[2] = {comm_node(), comm_node_rank()}, *all = NULL;
-    uint64_t *busy = NULL;
-    status st = memory_new(&all, (size_t)ranks * sizeof mine, "the shares of the ranks");
-    if (st == STATUS_OK)
-        st = memory_new(&busy, (size_t)ranks * sizeof *busy, "the shares of the ranks");
-    TRY_DONE(comm_agree(st));
-    comm_all_gather(mine, sizeof mine, all);
-    *place = mine[1];
-    for (int64_t r = 0; r < ranks; r++)
-        *place += all[2 * r] < mine[0];
-    splits_deal(s, NULL, busy, ranks, first);
-done:
+    int node = comm_node(), *all;
+    TRY(comm_agree(memory_new(&all, (size_t)comm_size() * sizeof *all, "the nodes of the ranks")));
+    comm_all_gather(&node, sizeof node, all);
+    *place = comm_node_rank();
+    for (int r = 0; r < comm_size(); r++)
+        *place += all[r] < node;
     free(all);
-    free(busy);
-    return st;
+    return STATUS_OK;
 }
 
 static int64_t step_of(int64_t pieces, int64_t ranks)
 {
-    int64_t step = ranks == 1 ? pieces : pieces / ranks / TURNS < MOST ? pieces / ranks / TURNS : MOST;
-    return step > 0 ? step : 1;
+    if (ranks == 1)
+        return pieces > 0 ? pieces : 1;
+    int64_t step = pieces / ranks / TURNS;
+    return step < 1 ? 1 : step < MOST ? step : MOST;
 }
 
 status turns_open(const csv_splits *s, turns *out)
@@ -42,11 +37,12 @@ status turns_open(const csv_splits *s, turns *out)
     bool shared;
     *out = (turns){0};
     TRY(comm_agree(memory_new(&first, (size_t)(comm_size() + 1) * sizeof *first, "the shares of the ranks")));
-    status st = deal(s, first, &place);
+    status st = find_place(&place);
     if (st == STATUS_OK)
         st = comm_shared_create(sizeof *out->taken, "whose turn it is", &taken, &shared);
     if (st == STATUS_OK) {
         int node = place - comm_node_rank();
+        splits_deal(s, NULL, NULL, comm_size(), first);
         *out = (turns){.node_first = first[node], .first = first[place], .end = first[place + 1], .taken = taken};
         if (shared) {
             out->first = first[node];

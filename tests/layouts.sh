@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Any layout: shards of CSVs, one training and its submission by any number of ranks and threads, with and without shared memory between ranks, over two hosts, with
-# every instruction set and three sizes of micro-batch, from any number of shards. One hash each of weights (with the optimizer's state), metrics,
-# predictions and submission.
+# Any layout: shards of CSVs, one training and its submission by any number of ranks and threads, with and without shared memory between ranks,
+# over two hosts, with every instruction set and three sizes of micro-batch, from any number of shards. One hash each of the shards, of weights
+# (with the optimizer's state), metrics, predictions and submission.
 #   tests/layouts.sh [--short] [--build build/release] [PART...]      parts: tokens, ranks, tcp, hosts, shards, grid; all of them
 # tokens: preprocess --shards at np 1 to 8, in hosts on two hosts too;
 # ranks: np 1 to 8 x threads 1 to 3; tcp: the same, messages between ranks of a host by TCP; hosts: np 2 to 8 x threads 1 to 3 on two hosts (root);

@@ -201,12 +201,5 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    if (comm_open(&argc, &argv) != STATUS_OK)
-        return 1;
-    const TTest *const tests[] = {one_reading_is_enough, a_cell_like_rows, faults_are_the_same};
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-        if (support_run("preprocess_once", (const TTest *[]){tests[i], NULL}) != 0)
-            comm_abort(1); /* the other ranks wait for this one in the middle of the test */
-    comm_close();
-    return 0;
+    return support_run_ranks(argc, argv, "preprocess_once", (const TTest *[]){one_reading_is_enough, a_cell_like_rows, faults_are_the_same, NULL});
 }

@@ -185,12 +185,6 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    if (comm_open(&argc, &argv) != STATUS_OK)
-        return 1;
-    const TTest *const tests[] = {parts_are_those_of_the_plain_files, faults_are_those_of_the_plain_files};
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-        if (support_run("preprocess_packed", (const TTest *[]){tests[i], NULL}) != 0)
-            comm_abort(1); /* the other ranks wait for this one in the middle of the test */
-    comm_close();
-    return 0;
+    return support_run_ranks(argc, argv, "preprocess_packed",
+                             (const TTest *[]){parts_are_those_of_the_plain_files, faults_are_those_of_the_plain_files, NULL});
 }

@@ -107,12 +107,5 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    if (comm_open(&argc, &argv) != STATUS_OK)
-        return 1;
-    const TTest *const tests[] = {rows_are_those_of_the_twin, faults_are_told};
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-        if (support_run("preprocess_pandas", (const TTest *[]){tests[i], NULL}) != 0)
-            comm_abort(1); /* the other ranks wait for this one in the middle of the test */
-    comm_close();
-    return 0;
+    return support_run_ranks(argc, argv, "preprocess_pandas", (const TTest *[]){rows_are_those_of_the_twin, faults_are_told, NULL});
 }

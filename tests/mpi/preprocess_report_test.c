@@ -139,10 +139,5 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    if (comm_open(&argc, &argv) != STATUS_OK)
-        return 1;
-    if (support_run("preprocess_report", (const TTest *[]){numbers_are_those_written, NULL}) != 0)
-        comm_abort(1); /* the other ranks wait for this one in the middle of the test */
-    comm_close();
-    return 0;
+    return support_run_ranks(argc, argv, "preprocess_report", (const TTest *[]){numbers_are_those_written, NULL});
 }

@@ -497,13 +497,7 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    if (comm_open(&argc, &argv) != STATUS_OK)
-        return 1;
-    const TTest *const tests[] = {shared_parts_are_the_slow_ones, few_pieces, any_shape, parts_are_the_slow_ones, splits_change_no_row,
-                                  faults_leave_nothing, stop_and_go_on};
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-        if (support_run("preprocess", (const TTest *[]){tests[i], NULL}) != 0)
-            comm_abort(1); /* the other ranks wait for this one in the middle of the test */
-    comm_close();
-    return 0;
+    return support_run_ranks(argc, argv, "preprocess",
+                             (const TTest *[]){shared_parts_are_the_slow_ones, few_pieces, any_shape, parts_are_the_slow_ones, splits_change_no_row,
+                                               faults_leave_nothing, stop_and_go_on, NULL});
 }

@@ -1,6 +1,4 @@
 /* Pieces dealt while ranks read: each to one rank, in ascending order, and none left to a rank that comes late. */
-#include <stdlib.h>
-
 #include "common/comm.h"
 #include "preprocess/turns.h"
 #include "support/support.h"
@@ -80,12 +78,5 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    if (comm_open(&argc, &argv) != STATUS_OK)
-        return 1;
-    const TTest *const tests[] = {each_piece_once, late_rank_finds_nothing};
-    for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-        if (support_run("preprocess_turns", (const TTest *[]){tests[i], NULL}) != 0)
-            comm_abort(1); /* the other ranks wait for this one in the middle of the test */
-    comm_close();
-    return 0;
+    return support_run_ranks(argc, argv, "preprocess_turns", (const TTest *[]){each_piece_once, late_rank_finds_nothing, NULL});
 }

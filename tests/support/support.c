@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/comm.h"
+
 static const char *source_folder(void)
 {
     const char *s = getenv("FRETSAW_SOURCE");
@@ -144,4 +146,15 @@ int support_run(const char *suite_name, const TTest *const *tests)
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed != 0;
+}
+
+int support_run_ranks(int argc, char **argv, const char *suite, const TTest *const *tests)
+{
+    if (comm_open(&argc, &argv) != STATUS_OK)
+        return 1;
+    for (; *tests; tests++)
+        if (support_run(suite, (const TTest *[]){*tests, NULL}) != 0)
+            comm_abort(1);
+    comm_close();
+    return 0;
 }

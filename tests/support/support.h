@@ -43,5 +43,7 @@ float support_normal(void);                /* standard normal */
 
 /* Runs the tests in one process (no fork, so that it works under MPI, sanitizers and valgrind); 0 or 1. */
 int support_run(const char *suite, const TTest *const *tests);
+/* The same as the whole main of a program whose ranks wait for each other in the middle of a test: where one fails, all are ended. */
+int support_run_ranks(int argc, char **argv, const char *suite, const TTest *const *tests);
 
 #endif
